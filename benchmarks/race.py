@@ -57,7 +57,7 @@ def race(
 
 
 def load(name: str) -> Dataset | None:
-    """A data set, or None with a note if it is not to be had."""
+    """A data set, or None with a note if it is not available."""
     try:
         return load_dataset(name)
     except DatasetNotFound as error:

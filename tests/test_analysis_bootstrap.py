@@ -228,7 +228,12 @@ def test_lists_progress_and_words() -> None:
         (ek.CCA(), {"n_bootstraps": 0}, ValueError, "n_bootstraps=0 is not valid"),
         (ek.CCA(), {"groups": [1, 2]}, ValueError, r"groups has shape \(2,\)"),
         (ek.PLSRegressionCV(), {}, TypeError, "components anew in every resample: give a PLSReg"),
-        (ek.KernelPCA(), {}, TypeError, "is a KernelPCA, which weighs samples and not features"),
+        (
+            ek.KernelPCA(),
+            {},
+            TypeError,
+            "is a KernelPCA, which has weights of samples, not of features",
+        ),
         (ek.ReGEC(), {}, TypeError, "is a ReGEC: bootstrap needs a projection"),
         (ek.ShrinkageRegression(), {}, TypeError, "bootstrap needs a projection"),
         (ek.PCA, {}, TypeError, "is a class PCA itself: bootstrap needs"),

@@ -435,7 +435,7 @@ def test_small_blocks_limit_the_number_of_components() -> None:
         (ek.CCA(), {"nuisance": np.full(40, np.nan)}, ValueError, "nuisance contains NaN"),
         (ek.CCA(), {"nuisance": ["a"] * 40}, ValueError, "nuisance holds the string 'a'"),
         (ek.CCA(), {"nuisance": np.full(40, "2024", "M8[D]")}, ValueError, "nuisance holds dates"),
-        (ek.CCA(), {"nuisance": X}, ValueError, "share nothing beside nuisance variables"),
+        (ek.CCA(), {"nuisance": X}, ValueError, "nothing in common beyond nuisance variables"),
         (TheirCCA(), {}, TypeError, "estimator is a CCA of sklearn: permutation_test takes"),
         (ek.CCA, {}, TypeError, "estimator is a class CCA itself: permutation_test takes"),
         (ek.CCA(n_components=0), {}, ValueError, "n_components=0 is not valid"),

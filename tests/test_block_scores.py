@@ -111,7 +111,7 @@ def test_a_response_that_does_not_vary_scores_as_in_memory(rng):
 def test_what_cannot_be_scored_is_said(rng):
     X, y = _data(CLASSES, rng)
     model = LDA().fit(X, y)
-    with pytest.raises(ValueError, match="y and weights come with them"):
+    with pytest.raises(ValueError, match="put y and weights into it"):
         model.score(_blocks(X, y), y)
     with pytest.raises(ValueError, match="X holds no row that counts: there is nothing to score"):
         model.score(RowBlocks(lambda: [(X[:0], y[:0])]))
@@ -139,7 +139,7 @@ def test_blocks_are_no_array(use, rng):
 @pytest.mark.parametrize("test", [bootstrap, permutation_test])
 def test_tests_of_components_need_arrays(test, rng):
     X, y = _data(CLASSES, rng)
-    with pytest.raises(TypeError, match="X is blocks of rows, and this needs arrays"):
+    with pytest.raises(TypeError, match="X is a collection of blocks, and this needs arrays"):
         test(LDA().fit(X, y), _blocks(X, y))
 
 

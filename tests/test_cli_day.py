@@ -87,12 +87,14 @@ def test_the_command_after_a_comparison_says_all_that_fit_takes_again(spectra: P
 def test_the_command_after_a_comparison_says_what_fit_has_on_top(data: Path) -> None:  # noqa: F811
     words = ["compare", "data.csv", *TAG_OPTIONS, "-m", "cca", "--cv", "2", "--alphas", "none"]
     told = run(*words, "--classifier", "knn", "--report", "page.html")
-    clause = "(fit predicts by a linear SVM, not by 5 nearest neighbours on its scores as here):"
+    clause = (
+        "(fit predicts with a linear SVM, not with 5 nearest neighbours on its scores as here):"
+    )
     assert f"To fit cca on all rows {clause}" in " ".join(told.split())
     assert clause in Path("page.html").read_text()
     assert "To fit cca on all rows:" in run(*words)
     told = run("compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--cv", "2", "--no-baselines")
-    clause = "(fit predicts by lda itself, not by linear SVM on its scores as here):"
+    clause = "(fit predicts with lda itself, not with linear SVM on its scores as here):"
     assert f"To fit lda on all rows {clause}" in " ".join(told.split())
     assert "lda reached 0." in told  # and is not ahead of others
 
@@ -268,7 +270,9 @@ def test_an_unknown_class_is_told_with_those_that_are_known(data: Path) -> None:
     text = Path("data.csv").read_text().replace(",red,", ",purple,", 1)
     Path("new.csv").write_text(text)
     said = run("score", "m.ek", "new.csv", code=1)
-    assert "the class 'purple', which no row to learn from had ('blue', 'green', 'red')" in said
+    assert (
+        "the class 'purple', which none of the training rows has ('blue', 'green', 'red')" in said
+    )
 
 
 def test_predictions_with_names_ranks_and_probabilities(data: Path) -> None:  # noqa: F811
@@ -318,7 +322,7 @@ def test_columns_as_people_have_them(folder: Path) -> None:
     new[0][2] = "Paris"
     write_rows("new.csv", NAMES[:-1], [row[:-1] for row in new])
     predicted = run("predict", "m.ek", "new.csv", "--keep", "id", "-o", "p.csv")
-    assert "holds categories that were not there when the model was fitted ('Paris')" in predicted
+    assert "holds categories that the model was not fitted on ('Paris')" in predicted
     assert Path("p.csv").read_text().startswith("id,bought\np0,")
     record = run_json("compare", "people.csv", *OPTIONS, "-m", "lda", "--cv", "3")
     assert "--categorical city" in record["next"]
@@ -453,7 +457,7 @@ def test_score_leaves_rows_without_a_label_out(folder: Path, kind: str, values: 
     assert found["notes"] == ["gaps.dat: 2 of 60 rows miss a label and are left out."]
     assert found["scores"] == right["scores"]
     put("none.dat", [[*row[:2], ""] for row in rows])
-    assert "no row of it has a label" in run("score", "m.ek", "none.dat", code=1)
+    assert "none of its rows has a label" in run("score", "m.ek", "none.dat", code=1)
 
 
 @pytest.fixture
@@ -480,7 +484,7 @@ def test_missing_categories_obey_missing(cities: Path, how: list[str]) -> None:
     assert "2 of 60 rows miss a value and are left out" in run("score", "m.ek", "gaps.csv")
     assert "the category in row 5" in run("predict", "m.ek", "gaps.csv", code=1)
     told = run("fit", "gaps.csv", *lda, *how, "--missing", "mean")
-    assert "column 'city' misses the category of some rows: they count as none" in told
+    assert "column 'city' has no category in some rows: they count as none" in told
     assert load("m.ek").features.feature_names() == ["x", "city=Oslo", "city=Rome", "city=none"]
     assert "they count as none" in run("predict", "m.ek", "gaps.csv")
 
@@ -689,7 +693,7 @@ def test_compare_and_fit_say_what_they_will_do(
     words = [*CLASS_OPTIONS, "-m", "lda", "--alpha", "cv", "--alphas", "1,2", "--cv", "3"]
     said = " ".join(run("fit", "data.csv", *words, "-o", "m.ek").split())
     assert re.search(
-        r"the choice by cross-validation makes 10 at most, in about \d+ s or less", said
+        r"the choice by cross-validation needs at most 10 fits, about \d+ s or less", said
     )
 
 
@@ -780,12 +784,12 @@ def test_views_are_compared_and_tested(views: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["-m", "multiview_cca"], 2, "--views: multiview_cca needs the patterns of views"),
-        (["-m", "lda", "--views", "a_*", "b_*"], 2, "--views: they go with multiview_cca"),
+        (["-m", "multiview_cca"], 2, "--views: multiview_cca needs patterns of views"),
+        (["-m", "lda", "--views", "a_*", "b_*"], 2, "--views: they are used only by multiview_cca"),
         (["-m", "multiview_cca", "--views", "a_*", "z*"], 1, "no feature is named 'z*' (--views)"),
-        (["-m", "multiview_cca", "--views", "a_*", "b_*"], 1, "in no view (--views) are the feat"),
-        (["-m", "multiview_cca", "--views", "*", "b_*"], 1, "in several views (--views) are the"),
-        (["-m", "multiview_cca", "--views", "*"], 1, "one view (--views): give a pattern for each"),
+        (["-m", "multiview_cca", "--views", "a_*", "b_*"], 1, "are in no view (--views): add a"),
+        (["-m", "multiview_cca", "--views", "*", "b_*"], 1, "are in several views (--views)"),
+        (["-m", "multiview_cca", "--views", "*"], 1, "only one view (--views): give patterns"),
     ],
 )
 def test_views_that_cannot_be(views: Path, words: list[str], code: int, message: str) -> None:
@@ -890,7 +894,7 @@ def test_export_says_that_gaps_cannot_be_skipped_elsewhere(folder: Path) -> None
     pls = ["--labels", "y", "-m", "pls", "--components", "2", "--no-quality"]
     run("fit", "a.csv", *pls, "--missing", "keep", "--out", "keep.ek")
     run("fit", "a.csv", *pls, "--missing", "mean", "--out", "mean.ek")
-    note = "skips missing values, which what is exported cannot"
+    note = "skips missing values, but the exported model cannot"
     assert note in run("export", "keep.ek", "--csv", "w.csv")
     assert note not in run("export", "mean.ek", "--csv", "w.csv", "--force")
 
@@ -1120,8 +1124,8 @@ def test_explain_speaks_of_other_features_where_there_are_some(folder: Path) -> 
         (["--alpha", "1", "--set", "alpha=3"], "alpha is given by --alpha as well"),
         (["--components", "1", "--set", "n_components=2"], "is given by --components as well"),
         (["--components", "cv"], "lda predicts with all components"),
-        (["--ngrams", "2"], "it goes with --text"),
-        (["--unencrypted"], "it goes with --dask"),
+        (["--ngrams", "2"], "it is used only with --text"),
+        (["--unencrypted"], "it is used only with --dask"),
         (["--cv", "3", "--no-quality"], "--cv: nothing is chosen or measured by cross-validation"),
         (["--cv", "3", "--stream"], "--cv: nothing is chosen or measured by cross-validation"),
         (["-m", "lda,cca"], "'lda,cca' names 2 methods: give one"),
@@ -1192,7 +1196,7 @@ def test_no_output_takes_the_place_of_an_input_or_of_another_output(
         ["annotate", "predict", "m.ek", ".", "-o", "m.ek", "--force"],
         ["annotate", "compare", ".", "data.csv", "--report", "data.csv", "--force"],
     ):
-        assert "of this command, too: name another file" in run(*command, code=1), command
+        assert "of this command: name another file" in run(*command, code=1), command
     assert {path: path.read_bytes() for path in data.iterdir()} == before
 
 

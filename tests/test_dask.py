@@ -616,7 +616,7 @@ def test_a_cluster_without_workers_ends_in_an_error(monkeypatch):
         distributed.Client(cluster) as client,
     ):
         blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(0)])
-        with pytest.raises(RuntimeError, match="no worker has been there for 5 seconds"):
+        with pytest.raises(RuntimeError, match="there has been no worker for 5 seconds"):
             LDA().fit(blocks)
 
 
@@ -647,7 +647,7 @@ def _scheduler(tmp_path):
     ("what", "message"),
     [
         ("part", "every worker that took the task"),
-        ("worker", "no worker has been there for 15 seconds"),
+        ("worker", "there has been no worker for 15 seconds"),
         ("scheduler", "the scheduler has gone"),
     ],
 )

@@ -289,7 +289,7 @@ def test_a_set_of_unknown_bits_must_be_accepted(folder, monkeypatch):
     monkeypatch.setitem(KNOWN, "yeast", replace(KNOWN["yeast"], digest=""))
     with pytest.raises(DatasetNotFound, match=f"if you trust the source, .*sha256='{bits}'"):
         load_dataset("yeast")
-    with pytest.raises(DatasetNotFound, match="SHA-256 is another one"):
+    with pytest.raises(DatasetNotFound, match="their SHA-256 is"):
         load_dataset("yeast", sha256="0" * 64)
     assert list(folder.iterdir()) == []
     assert load_dataset("yeast", sha256=bits.upper()).n_samples == 20
@@ -344,7 +344,7 @@ def test_rows_in_another_order_are_the_same_set_without_its_split(monkeypatch):
 def test_another_set_is_refused_and_not_kept(folder, monkeypatch, change, problem):
     fake = FakeOpenML(monkeypatch)
     fake.data, fake.labels = change(X, Y)
-    with pytest.raises(DatasetNotFound, match=rf"40597 holds is not this set \(.*{problem}"):
+    with pytest.raises(DatasetNotFound, match=rf"40597 are not this set \(.*{problem}"):
         load_dataset("yeast")
     assert list(folder.iterdir()) == []
 
@@ -422,7 +422,7 @@ def test_news_is_downloaded_and_checked_to_the_bit(folder, server, monkeypatch):
     (folder / "news20.npz").unlink()
     monkeypatch.setitem(KNOWN, "news20", replace(known, digest="0" * 64))
     server.files = {"n.bz2": bz2.compress(NEWS)}
-    with pytest.raises(DatasetNotFound, match="SHA-256 is another one"):
+    with pytest.raises(DatasetNotFound, match="their SHA-256 is"):
         load_dataset("news20")
     assert list(folder.iterdir()) == []
 

@@ -231,7 +231,7 @@ def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
     fails(path, "are the same mark", decimal=",", thousands=",")
     path = write(tmp_path / "a.csv", "a;b\n0,418;2\n2,041;3\n")  # no thousand begins with 0
     assert np.array_equal(get(path).X, [[0.418, 2], [2.041, 3]])
-    fails(path, "so that it cannot be --thousands: leave that out", thousands=",")
+    fails(path, "so it cannot be --thousands: leave that out", thousands=",")
 
 
 @pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f"])
@@ -251,11 +251,11 @@ def test_marks_have_names_and_are_suggested(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", 'a,b\n"1,5",1\n2,2\n3,3\n')
     fails(path, "'1,5' is not a number: correct that cell, or give --decimal comma if")
     assert np.array_equal(get(path, decimal="comma").X, [[1.5, 1], [2, 2], [3, 3]])
-    fails(path, "give such a character, or comma, point", decimal="commas")
+    fails(path, "give one, or comma, point", decimal="commas")
     path = write(tmp_path / "a.csv", "a,b\nred,1\n2,2\n3,3\n")
     fails(path, "'red' is not a number: correct that cell.")
     path = write(tmp_path / "a.csv", 'a,b\n"2,040.92",1\n-5.5,2\n7.5,3\n')
-    with pytest.raises(FileError, match="give thousands='comma' if numbers are written so"):
+    with pytest.raises(FileError, match="give thousands='comma' if numbers are written like that"):
         RowBlocks.from_files(path)
 
 
@@ -803,7 +803,7 @@ def test_truth_of_other_labels_than_the_model_has_is_refused(tmp_path: Path) -> 
     target = target_of("a.csv", np.array([[0.0, 1], [1, 0]]), ["a", "b"])
     with pytest.raises(FileError, match=r"row 2 has the label 0\.5: give 0 or 1"):
         target.encode("b.csv", np.array([[0.0, 1], [0.5, 0]]))
-    with pytest.raises(FileError, match="it has 1 labels, but the model 2"):
+    with pytest.raises(FileError, match="it has 1 labels, but the model has 2"):
         target.encode("b.csv", np.array([[0.0]]))
 
 
@@ -918,13 +918,13 @@ def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ignore": ("f1",)}, "--ignore means nothing for a file in svmlight format"),
-        ({"text": ("f1",)}, "--text means nothing"),
-        ({"header": True}, "--header means nothing for a file in svmlight format, only for csv"),
-        ({"encoding": "latin-1"}, "--encoding means nothing for a file in svmlight format"),
-        ({"labels": ("c",)}, "--labels means nothing for a file in svmlight format"),
-        ({"label_separator": "|"}, "--label-separator means nothing"),
-        ({"label_list": "labels.xml"}, "--label-list means nothing .* only for arff: leave it out"),
+        ({"ignore": ("f1",)}, "--ignore has no effect on a file in svmlight format"),
+        ({"text": ("f1",)}, "--text has no effect"),
+        ({"header": True}, "--header has no effect on a file in svmlight format, only on csv"),
+        ({"encoding": "latin-1"}, "--encoding has no effect on a file in svmlight format"),
+        ({"labels": ("c",)}, "--labels has no effect on a file in svmlight format"),
+        ({"label_separator": "|"}, "--label-separator has no effect"),
+        ({"label_list": "labels.xml"}, "--label-list has no effect .* only on arff: leave it out"),
     ],
 )
 def test_options_that_a_format_does_not_know_are_refused(
@@ -934,7 +934,9 @@ def test_options_that_a_format_does_not_know_are_refused(
     with pytest.raises(FileError, match=message):
         open_file(str(path), Reading(**options))
     path = write(tmp_path / "a.csv", "a,b\n1,2\n2,3\n")
-    fails(path, "it has 2 columns of features: raise --max-features if that is so", max_features=1)
+    fails(
+        path, "it has 2 columns of features: raise --max-features if that is right", max_features=1
+    )
 
 
 @pytest.mark.parametrize("mark", ["", "ab", "7", "-", "x"])

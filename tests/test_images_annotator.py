@@ -917,9 +917,15 @@ def test_descriptors_of_changing_width_are_refused(shapes):
     [
         (np.zeros((0, 3)), "descriptor 'own' gave no vector for any image"),
         ([], "descriptor 'own' gave no vector for any image"),
-        ("1", r"descriptor 'own' gave what is no array of real numbers \(str\)"),
-        ([[1, 2], [3]], r"descriptor 'own' gave what is no array of real numbers \(list\)"),
-        (np.array([1j]), r"descriptor 'own' gave what is no array of real numbers \(ndarray\)"),
+        ("1", r"descriptor 'own' gave something that is not an array of real numbers \(str\)"),
+        (
+            [[1, 2], [3]],
+            r"descriptor 'own' gave something that is not an array of real numbers \(list\)",
+        ),
+        (
+            np.array([1j]),
+            r"descriptor 'own' gave something that is not an array of real numbers \(ndarray\)",
+        ),
     ],
 )
 def test_a_descriptor_that_gives_nothing_is_named(shapes, gives, message):

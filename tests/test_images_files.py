@@ -136,9 +136,9 @@ def bomb(width, height):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "it is no PNG, JPEG, TIFF or WebP"),
-        (b"not an image", "it is no PNG, JPEG, TIFF or WebP"),
-        (b"GIF89a" + b"\0" * 50, "it is no PNG, JPEG, TIFF or WebP"),
+        (b"", "it is not a PNG, JPEG, TIFF or WebP file"),
+        (b"not an image", "it is not a PNG, JPEG, TIFF or WebP file"),
+        (b"GIF89a" + b"\0" * 50, "it is not a PNG, JPEG, TIFF or WebP file"),
         (bomb(60_000, 60_000), "too many pixels, the limit is 50000000"),
         (bomb(20_000, 5_000), "20000 x 5000 pixels, the limit is 50000000"),
         (bomb(2**31 - 1, 2**31 - 1), "limit"),

@@ -118,7 +118,7 @@ def test_a_missing_value_is_no_term(folder, labels, word):
             Y, terms = read_labels(labels(text), sets)
         assert terms == ["red"]
         np.testing.assert_array_equal(Y, [[np.nan], [1]])
-    with pytest.raises(FileError, match=r"line 2: .* is for a value that is missing"):
+    with pytest.raises(FileError, match=r"line 2: .* stands for a missing value"):
         read_labels(labels(f"set,terms\na,red|{word}\nb,red\n"), sets)
     with pytest.raises(FileError, match=r"line 2, column 'blue': .* is neither 0 nor 1"):
         read_labels(labels(f"set,red,blue\na,1,{word}\nb,1,0\n"), sets)
@@ -137,7 +137,9 @@ def test_an_empty_cell_says_that_there_is_no_term(folder, labels):
 @pytest.mark.parametrize("name", ["red|blue", ""])
 def test_a_term_that_cannot_be_listed_is_refused(shapes, name):
     sets, Y, terms = shapes
-    with pytest.raises(ValueError, match=r"cannot be told from others in a list with \|"):
+    with pytest.raises(
+        ValueError, match=r"cannot be told apart from others in a list separated by \|"
+    ):
         small_model().fit(sets, Y, [name, *terms[1:]])
 
 
@@ -211,7 +213,7 @@ def test_an_index_of_names_says_which_row_is_of_which_set(shapes):
         ({"kernels": ["hsv", Plan("hsv")]}, "kernels has 'hsv mean map' twice"),
         ({"kernels": ["sift-x"]}, "descriptor 'sift-x' is not known"),
         ({"kernels": ["hsv:nothing"]}, "kind='nothing' is not known"),
-        ({"descriptors": ["hsv"]}, "descriptors has 'hsv', which is no Descriptor"),
+        ({"descriptors": ["hsv"]}, "descriptors has 'hsv', which is not a Descriptor"),
         ({"descriptors": [Descriptor("m", np.mean)] * 2}, "descriptors has 'm' twice"),
         ({"descriptors": [Descriptor("hsv", np.mean)]}, "'hsv' has the name of a built-in one"),
         ({"n_jobs": 0}, "n_jobs=0 is not valid"),

@@ -204,7 +204,7 @@ def test_a_recommendation_says_how_to_fit_it():
     assert advice([chosen, linear], usual) == "It is what annotate fit does by itself."
     assert advice([PLAIN, linear], usual) == "It is fitted by annotate fit --kernels pooled."
     assert "--kernels default --weights best" in advice(["best single kernel"], usual)
-    assert advice([linear], usual).endswith("no option of annotate fit.")
+    assert advice([linear], usual).endswith("annotate fit does not offer it.")
     other = advice([linear, PLAIN, chosen], usual)
     assert other.endswith(f"Next comes {PLAIN}, fitted by annotate fit --kernels pooled.")
 

@@ -563,7 +563,7 @@ def test_predictions_do_not_depend_on_units(model, scale, rng):
 
 
 def test_a_kernel_without_digits_is_refused(rng):
-    with pytest.raises(ValueError, match="where numbers have lost their digits: bring X to a lar"):
+    with pytest.raises(ValueError, match="where floating point numbers lose digits: scale X up"):
         KernelPCA().fit(1e-160 * rng.normal(size=(30, 4)))
 
 

@@ -140,7 +140,7 @@ def test_a_class_of_which_no_row_counts_has_no_prior(way):
             return LDA(priors=priors).partial_fit(X[counts], y[counts], classes=[0, 1, 2])
         return (LDA if way == "weights" else KernelLDA)(priors=priors).fit(X, y, counts * 1.0)
 
-    with pytest.raises(ValueError, match=r"priors\[0\]=0.8 is the probability of a class of which"):
+    with pytest.raises(ValueError, match=r"priors\[0\]=0.8 is the probability of a class without"):
         model([0.8, 0.1, 0.1]).predict(X)
     found = model([0.0, 0.5, 0.5])
     assert not np.any(found.predict(X) == 0)
@@ -201,7 +201,7 @@ def test_classes_that_were_not_declared_are_refused_for_blocks_too():
 
 def test_a_stream_takes_no_blocks():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(TypeError, match="X is blocks of rows: give them to fit"):
+    with pytest.raises(TypeError, match="X is a collection of blocks: give it to fit"):
         LDA().partial_fit(RowBlocks.from_arrays([(X, y)]))
 
 

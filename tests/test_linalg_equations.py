@@ -253,7 +253,7 @@ def test_marks_of_blocks_see_any_number_that_is_sampled(rng):
     both = first.merge(Marks((mark,), complete=False))
     assert (both.blocks, both.complete) == ((mark, mark), False)
     assert first.merge(first).complete
-    with pytest.raises(ValueError, match="blocks of 9 rows in the first pass and of 18"):
+    with pytest.raises(ValueError, match="hold 9 rows in the first pass and 18"):
         first.compare(both)
     with pytest.raises(ValueError, match="block 1 of X holds other numbers"):
         both.compare(Marks((mark, (9, mark[1] + 1, mark[2]))))

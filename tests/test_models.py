@@ -430,6 +430,8 @@ def test_a_stored_model_of_format_1_is_read() -> None:
 
 
 def test_an_estimator_alone_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="save takes a Model of fit_model, got a CCA: for an estim"):
+    with pytest.raises(
+        TypeError, match="save takes a Model of fit_model, got a CCA: to store an est"
+    ):
         save(CCA(), tmp_path / "a.ek")
     assert not list(tmp_path.iterdir())

@@ -157,7 +157,7 @@ def test_what_cannot_be_solved_yet_says_why(rng):
     X, y = _data("regec", rng)
     model = ReGEC().partial_fit(X[:9:3], y[:9:3], classes=[0, 1, 2])
     assert not hasattr(model, "coef_")
-    with pytest.raises(NotFittedError, match="no row of the class 1 has come"):
+    with pytest.raises(NotFittedError, match="no row of the class 1 has arrived"):
         model.predict(X)
     with pytest.raises(ValueError, match="which the model does not know"):
         model.partial_fit(X, y + 1)

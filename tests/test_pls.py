@@ -145,7 +145,7 @@ def test_components_of_rounding_are_left_out(fit, offset, seeds):
         rank = int(rng.integers(1, 5))
         X = rng.normal(size=(40, rank)) @ rng.normal(size=(rank, 6)) + offset
         Y = rng.normal(size=(40, 5))
-        with pytest.warns(DegenerateDataWarning, match="nothing is left"):
+        with pytest.warns(DegenerateDataWarning, match="nothing left in common"):
             model = fit(5, bool(seed % 2), X, Y)
         assert model.n_components_ == rank
         assert np.abs(model.coef_).max() < 1e3
@@ -389,7 +389,10 @@ def test_units_too_far_apart(data):
 def test_components_that_do_not_exist(data):
     X, Y = data
     flat = X[:, :2] @ np.array([[1.0, 2, 3, 4, 5], [1, -1, 1, 2, 0]])
-    with pytest.warns(DegenerateDataWarning, match="n_components=3, but after 2 nothing is left"):
+    with pytest.warns(
+        DegenerateDataWarning,
+        match="n_components=3, but X and y have nothing left in common after 2",
+    ):
         model = PLSRegression(3).fit(flat, Y)
     assert model.n_components_ == 2
     with warnings.catch_warnings():

@@ -257,7 +257,9 @@ def test_what_has_no_density_is_refused(rng):
     model = ProbabilisticCCA(alpha=0.0)
     with pytest.raises(ValueError, match="column 5 of X is a combination of others"):
         model.fit(np.column_stack([X, X[:, 0] - X[:, 1]]), Y)
-    with pytest.raises(ValueError, match="4 samples give no covariance of the 5 columns of X"):
+    with pytest.raises(
+        ValueError, match="4 samples are too few for a covariance of the 5 columns of X"
+    ):
         model.fit(X[:4], Y[:4])
     with pytest.raises(ValueError, match="row 2 holds no value"):
         model.fit(*(np.where(np.arange(30)[:, None] == 2, np.nan, A) for A in (X, Y)))

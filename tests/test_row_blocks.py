@@ -405,9 +405,9 @@ def test_what_blocks_cannot_do_is_said(rng):
     blocks = RowBlocks.from_arrays(_parts(X, y))
     with pytest.raises(TypeError, match="KernelLDA needs all samples at once"):
         KernelLDA().fit(blocks)
-    with pytest.raises(ValueError, match="y and weights come with them"):
+    with pytest.raises(ValueError, match="put y and weights into it"):
         LDA().fit(blocks, y)
-    with pytest.raises(TypeError, match=r"X is blocks of rows, .* blocks\.apply"):
+    with pytest.raises(TypeError, match=r"X is a collection of blocks, .* blocks\.apply"):
         CCA().fit(RowBlocks.from_arrays([(X, y)])).transform(blocks, y)
     with pytest.raises(ValueError, match="LDA requires y to be passed"):
         LDA().fit(RowBlocks.from_arrays([X]))
@@ -430,7 +430,7 @@ def test_blocks_without_rows_are_left_out(name, rng):
         np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
         if name == "lda":
             assert model.classes_.dtype == y.dtype
-    with pytest.raises(ValueError, match="X holds no block of rows"):
+    with pytest.raises(ValueError, match="X holds no block with rows"):
         MAKERS[name]().fit(RowBlocks(lambda: [(X[:0], y[:0])]))
 
 
@@ -483,7 +483,7 @@ def test_blocks_that_lose_rows_between_passes_are_refused(make):
         return len(asked)
 
     last = fit(whole=100)
-    with pytest.raises(ValueError, match="60 rows in the first pass and of 40 in a later one"):
+    with pytest.raises(ValueError, match="60 rows in the first pass and 40 in a later one"):
         fit(whole=last)
 
 
@@ -604,7 +604,9 @@ def test_blocks_that_can_be_asked_once_are_refused(model, generator, n_blocks, r
 def test_blocks_that_are_gone_in_the_second_pass_are_refused(rng):
     X, y = _data("lda", rng)
     left = [[(X, y)]]
-    with pytest.raises(ValueError, match="X holds no block of rows that count in a second pass"):
+    with pytest.raises(
+        ValueError, match="X holds no block with rows of positive weight in a second pass"
+    ):
         LDA().fit(RowBlocks(lambda: left.pop() if left else []))
 
 
@@ -652,7 +654,7 @@ def test_blocks_say_what_they_are(tmp_path, rng):
     files = _class_files(tmp_path, ["a", "b"] * 3)
     assert repr(files).startswith("RowBlocks(6 rows x 2 columns in 1 block from '")
     assert repr(RowBlocks.from_arrays([lambda: (X, y)])) == "RowBlocks(1 block from functions)"
-    assert repr(RowBlocks(lambda: [(X, y)])) == "RowBlocks(asked of a function)"
+    assert repr(RowBlocks(lambda: [(X, y)])) == "RowBlocks(from a function)"
     assert "fold 1 of RowBlocks(240" in repr(list(blocks.folds(3))[1][1])
 
 

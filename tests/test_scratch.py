@@ -103,7 +103,7 @@ def test_the_command_line_takes_patterns_and_blocks(tmp_path, rng):
     whole = load(out).estimator
     output = _run("fit", pattern, "--labels", "c", "--method", "lda", "--out", out, "--force",
                   "--stream")  # fmt: skip
-    assert "one more pass over the file fits it" in output
+    assert "one more pass over the file fits the model" in output
     np.testing.assert_allclose(load(out).estimator.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
     output = _run("fit", pattern, "--labels", "c", "--method", "lda", "--out", out, "--force",
                   "--stream", "--alpha", "cv", "--alphas", "0.1,1000000", "--cv", "2")  # fmt: skip

@@ -139,7 +139,7 @@ _LIST = [
     replace(_least_squares("lda", (CLASSES,)), kind="classifier"),
     *(_least_squares(name, _BOTH) for name in _EXPANSIONS),
     _projection("mlda", "MultilabelLDA", _BOTH, "class-balanced multi-label LDA"),
-    _projection("canonical_ridge", "CanonicalRidge", _ANY, "from CCA to PLS"),
+    _projection("canonical_ridge", "CanonicalRidge", _ANY, "anything between CCA and PLS"),
     _projection("sparse_cca", "SparseCCA", (LABELS,), "CCA with few features"),
     _projection(
         "probabilistic_cca", "ProbabilisticCCA", _REAL, "CCA as a model of two views", gaps={}
@@ -148,7 +148,7 @@ _LIST = [
         "bayesian_cca",
         "BayesianCCA",
         _REAL,
-        "sparse CCA as a model of two views that finds its size",
+        "sparse CCA as a model of two views that finds its number of components",
         gaps={},
     ),
     _projection(
@@ -179,7 +179,7 @@ _LIST = [
         **_GROUPS,
     ),
     _classifier("regec", "ReGEC", "nearest plane, one eigenproblem"),
-    _classifier("gepsvm", "GEPSVM", "nearest plane, one for a class"),
+    _classifier("gepsvm", "GEPSVM", "nearest plane, one per class"),
     _projection("kernel_cca", "KernelCCA", _ANY, "CCA with a kernel"),
     _projection(
         "kernel_opls", "KernelOrthonormalizedPLS", _ANY, "orthonormalized PLS with a kernel"

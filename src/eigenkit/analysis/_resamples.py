@@ -155,7 +155,7 @@ def refuse(estimator: Any) -> None:
     name = with_article(described(estimator))
     projects = hasattr(estimator, "transform")
     if projects and (hasattr(estimator, "kernel") or hasattr(estimator, "kernels")):
-        raise TypeError(f"estimator is {name}, which weighs samples and not features.")
+        raise TypeError(f"estimator is {name}, which has weights of samples, not of features.")
     if hasattr(estimator, "estimator"):
         raise TypeError(f"estimator is {name}, which fits another: give its best_estimator_.")
     if isinstance(estimator, PLSRegressionCV):

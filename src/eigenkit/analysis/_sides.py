@@ -239,8 +239,8 @@ def _refuse(estimator: Any) -> None:
             )
     if getattr(estimator, "approximation", None) is not None:
         raise ValueError(
-            f"{name} with approximation={estimator.approximation!r} has a kernel of its own: "
-            "set approximation=None, as permutation_test needs the kernel matrix anyway."
+            f"{name} with approximation={estimator.approximation!r} uses another kernel: set "
+            "approximation=None, because permutation_test needs the kernel matrix anyway."
         )
 
 

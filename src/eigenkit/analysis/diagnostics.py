@@ -91,8 +91,8 @@ def vip_scores(model: Any) -> Array:
     check_has(model, "weights of X", "a fitted PLS estimator", "x_weights_")
     if not hasattr(model, "y_explained_variance_ratio_"):
         raise ValueError(
-            f"{type(model).__name__} with these parameters has components that overlap, so none "
-            "has a share of y of its own: VIP scores need orthogonal scores."
+            f"{type(model).__name__} with these parameters has components that overlap, so the "
+            "share of y that each explains is not defined: VIP scores need orthogonal scores."
         )
     share = model.y_explained_variance_ratio_
     W = model.x_weights_

@@ -183,7 +183,8 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     found = steps.decompose([A for A, _ in rows])
     if not len(found.values):
         raise ValueError(
-            "X and y share nothing beside nuisance variables and groups: there is nothing to test."
+            "X and y have nothing in common beyond nuisance variables and groups: there is "
+            "nothing to test."
         )
     n_steps = _n_steps(estimator, found, Z, blocks)
     plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
@@ -215,7 +216,9 @@ def _blocks(groups: Any, n: int) -> steps.Blocks:
     index = check_groups(groups, n)
     blocks = [np.flatnonzero(index == i) for i in range(int(index.max()) + 1)]
     if max(len(rows) for rows in blocks) < 2:
-        raise ValueError("groups holds every group once: there is nothing to exchange within them.")
+        raise ValueError(
+            "every group in groups has one sample: there is nothing to exchange within them."
+        )
     return blocks
 
 
@@ -256,7 +259,7 @@ def _statistic(name: str, views: list[View]) -> str:
         return "wilks" if bounded else "trace"
     if name == "wilks" and not bounded:
         raise ValueError(
-            "statistic='wilks' is made of correlations, and this method looks for covariance: use "
+            "statistic='wilks' needs correlations, but this method maximizes covariance: use "
             "'trace' or 'roy'."
         )
     return name

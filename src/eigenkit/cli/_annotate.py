@@ -27,16 +27,19 @@ app = Group(
     help="Terms for sets of images: fit, predict, compare, demo.",
 )
 
-Folder = Annotated[str, Argument(help="A folder with a folder of images for every set (and view).")]
+Folder = Annotated[
+    str, Argument(help="A folder that contains a folder of images for each set (and view).")
+]
 LabelFile = Annotated[
-    str, Argument(help="CSV: a column set, and terms with | or a 0/1 column for every term.")
+    str,
+    Argument(help="CSV with a column set, and terms separated by | or a 0/1 column for each term."),
 ]
 Kernels = Annotated[
     str,
     Option(
         help="auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis "
-        "(23 pyramids), or descriptors with commas, each with "
-        "its kind of set kernel, such as sift-16:pyramid,hsv:mean_map."
+        "(23 pyramids), or descriptors separated by commas, each with its kind of set kernel, "
+        "such as sift-16:pyramid,hsv:mean_map."
     ),
 ]
 Weights = Annotated[str, Option(help="each, equal, learned, half or best.")]
@@ -44,16 +47,18 @@ Views = Annotated[
     bool | None,
     Option(
         "--views/--no-views",
-        help="Compare only pictures of the same view, or all; by default what does better.",
+        help="Compare only pictures of the same view, or all; by default whichever does better.",
         show_default=False,
     ),
 ]
 Unseen = Annotated[bool, Option(help="New sets will show other views than these do.")]
 Groups = Annotated[
     str | None,
-    Option(help="CSV with columns set and group: groups are never on both sides."),
+    Option(
+        help="CSV with columns set and group: a group is never split between training and test."
+    ),
 ]
-Size = Annotated[str | None, Option(help="Height x width that images are brought to.")]
+Size = Annotated[str | None, Option(help="Height x width to which images are resized.")]
 ReportFile = Annotated[str | None, Option("--report", help="Write the page as one HTML file.")]
 
 # How images are read and described.
@@ -65,7 +70,7 @@ _READING: o.Group = {
         str | None, None, "Where descriptors are kept; by default in the user's cache."
     ),
     "no_cache": o.option(bool, False, "Keep no descriptors.", "--no-cache"),
-    "jobs": o.option(int, -1, "Processes; -1 for one per processor."),
+    "jobs": o.option(int, -1, "Number of processes; -1 for one per processor."),
     "skip_unreadable": o.option(
         bool, False, "Leave out images that cannot be read.", "--skip-unreadable"
     ),
@@ -115,14 +120,14 @@ def predict(
     model: Annotated[str, Argument(help="A model written by annotate fit.")],
     images: Folder,
     out: Annotated[
-        str, Option("--out", "-o", help="CSV or TSV by its name; - to the screen.")
+        str, Option("--out", "-o", help="The output: CSV or TSV, by its name; - is the screen.")
     ] = "-",
     report: ReportFile = None,
     labels: Annotated[
-        str | None, Option("--labels", help="Terms that are known, to compare with.")
+        str | None, Option("--labels", help="Known terms, to compare the predictions with.")
     ] = None,
     probabilities: Annotated[
-        bool, Option("--probabilities", help="Also a column for every term.")
+        bool, Option("--probabilities", help="Also write a column for each term.")
     ] = False,
     adapted: Annotated[
         bool, Option("--adapt", help="The sets are of another kind than the training sets.")
@@ -172,7 +177,9 @@ def compare(
     labels: LabelFile,
     report: ReportFile = None,
     folds: Annotated[int, Option(min=2, help="Number of folds.")] = 5,
-    rivals: Annotated[str | None, Option(help="Names with semicolons; by default all.")] = None,
+    rivals: Annotated[
+        str | None, Option(help="Names, separated by semicolons; by default all.")
+    ] = None,
     groups: Groups = None,
     kernels: Kernels = "auto",
     views: Views = None,
@@ -182,7 +189,7 @@ def compare(
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> Result:
-    """Compare ways to annotate on folds, and say which to take."""
+    """Compare ways to annotate by cross-validation, and recommend one."""
     from eigenkit.images import read_labels
     from eigenkit.images.comparison import as_records, to_fit, verdict
     from eigenkit.images.comparison import compare as run
@@ -248,7 +255,7 @@ def demo(
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> Result:
-    """Draw sets of shapes, learn their terms, annotate new ones, and leave a page to look at."""
+    """Draw sets of shapes, learn their terms, annotate new ones, and write a page about them."""
     from eigenkit.images.demo import run
 
     with progress("annotate", as_json) as advance:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from eigenkit.models import Model
 
 Out = Annotated[
-    str, Option("--out", "-o", help="CSV, TSV, NPZ or Parquet by its name; - to the screen.")
+    str,
+    Option(
+        "--out", "-o", help="The output: CSV, TSV, NPZ or Parquet, by its name; - is the screen."
+    ),
 ]
 
 
@@ -53,14 +56,14 @@ def predict(
     out: Out = "-",
     scores: Annotated[bool, Option("--scores", help="Also write the scores.")] = False,
     proba: Annotated[
-        bool, Option("--proba", help="Also write probabilities, of methods that have them.")
+        bool, Option("--proba", help="Also write probabilities, if the method has them.")
     ] = False,
     long: Annotated[
-        bool, Option("--long", help="A line for every row and label that was predicted.")
+        bool, Option("--long", help="One line for each row and predicted label.")
     ] = False,
     top: Annotated[
         int | None,
-        Option("--top", min=1, help="How many labels to give each row, the most likely first."),
+        Option("--top", min=1, help="How many labels to list for each row, the most likely first."),
     ] = None,
     keep: Annotated[
         list[str] | None,

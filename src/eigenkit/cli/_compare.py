@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def demo(as_json: o.Json = False) -> Result:
-    """Do the main job on data that come with eigenkit, and leave a report to look at."""
+    """Run the main methods on built-in data, and write a report."""
     from contextlib import redirect_stdout
 
     from eigenkit.demo import main
@@ -58,7 +58,11 @@ def compare(
     data: o.DataFile,
     methods: Annotated[
         str | None,
-        Option("--methods", "-m", help="Names with commas, or all; by default the usual ones."),
+        Option(
+            "--methods",
+            "-m",
+            help="Method names, separated by commas, or all; by default the usual ones.",
+        ),
     ] = None,
     cv: Annotated[int | None, Option(min=2, help="Number of folds; 5 by default.")] = None,
     repeats: Annotated[
@@ -70,18 +74,25 @@ def compare(
     ] = None,
     alphas: Annotated[
         str,
-        Option(help="Ridges to choose from with commas, auto, or none to choose nothing."),
+        Option(
+            help="Ridges to choose from, separated by commas, or auto; none keeps the ridge "
+            "of each method."
+        ),
     ] = "auto",
     classifier: Annotated[
         str, Option(help="On top of every projection: svm, knn or logistic.")
     ] = "svm",
     baselines: Annotated[
-        bool, Option("--baselines/--no-baselines", help="Also without a projection, and PCA.")
+        bool,
+        Option(
+            "--baselines/--no-baselines",
+            help="Also measure the classifier without a projection, and on principal components.",
+        ),
     ] = True,
     components: o.Components = None,
     test: Annotated[
         str | None,
-        Option("--test", help="Fit on all rows of the file and measure on this one."),
+        Option("--test", help="Fit on all rows of the file and measure on this test file."),
     ] = None,
     out: Annotated[
         str | None, Option("--out", "-o", help="Keep the record of the run as JSON.")

@@ -80,7 +80,7 @@ def keeping(path: str | None) -> Iterator[None]:
         if path is None or not os.path.exists(path):
             raise
         raise type(stop)(
-            f"what is done is kept in {path}, and the same command goes on from there"
+            f"what is done so far is kept in {path}, and the same command continues from there"
         ) from None
 
 

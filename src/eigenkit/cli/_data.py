@@ -58,9 +58,9 @@ def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
     views, methods = o.split(given["views"]), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:
-        raise o.bad("--views", f"{needing[0]} needs the patterns of views.")
+        raise o.bad("--views", f"{needing[0]} needs patterns of views: give one for each view.")
     if views and methods and not any(method.views for method in methods):
-        raise o.bad("--views", f"they go with {', '.join(methods_with_views())}.")
+        raise o.bad("--views", f"they are used only by {', '.join(methods_with_views())}.")
     try:
         for method in methods:
             gap_params(method, given["missing"])
@@ -80,7 +80,7 @@ def check_choices(options: dict[str, Any]) -> None:
     o.choice("--text-features", options["text_features"], TEXT_KINDS)
     for name, (_, default) in o.TEXT.items():
         if options[name] != default and not options["text"]:
-            raise o.bad(f"--{name.replace('_', '-')}", "it goes with --text.")
+            raise o.bad(f"--{name.replace('_', '-')}", "it is used only with --text.")
 
 
 def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
@@ -169,7 +169,7 @@ def with_labels(data: Data, kind: str) -> Data:
     if isinstance(data.labels, list) and kind != "labels":
         gaps = np.array([not cell for cell in data.labels])
     if np.all(gaps):
-        raise FileError(data.source.path, "no row of it has a label.")
+        raise FileError(data.source.path, "none of its rows has a label.")
     return _left(data, gaps, "a label")
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def example(
-    name: Annotated[str | None, Argument(help="Which file to write; a list if none.")] = None,
+    name: Annotated[
+        str | None, Argument(help="Which file to write; without a name, all files are listed.")
+    ] = None,
     force: o.Force = False,
 ) -> Result:
     """Write a small file to try the other commands on."""

@@ -158,12 +158,12 @@ def export(
     from eigenkit.models._affine import onnx_bytes, weight_table
 
     if onnx is None and csv is None:
-        raise o.bad("--onnx", "say where to: --onnx FILE or --csv FILE.")
+        raise o.bad("--onnx", "nothing to write: give --onnx FILE or --csv FILE.")
     wrote = [str(place) for place in o.outputs([model], force, onnx, csv) if place]
     fitted = load(model)
     if fitted.features.missing == "keep":
         warnings.warn(
-            f"{model} skips missing values, which what is exported cannot: it is right for "
+            f"{model} skips missing values, but the exported model cannot: it is right for "
             "complete rows, and gives NaN for others.",
             stacklevel=2,
         )

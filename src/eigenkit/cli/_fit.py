@@ -37,16 +37,18 @@ def fit(
     *,
     data: o.DataFile,
     out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
-    method: Annotated[str, Option("--method", "-m", help="See eigenkit methods.")] = "cca",
+    method: Annotated[
+        str, Option("--method", "-m", help="The method; eigenkit methods lists all.")
+    ] = "cca",
     alpha: Annotated[
         str | None,
         Option(
-            help="Ridge: a number, or cv to choose it by cross-validation; by default that of the "
-            "method, which is 1 for most."
+            help="Ridge: a number, or cv to choose it by cross-validation; by default the "
+            "method's own, which is 1 for most."
         ),
     ] = None,
     alphas: Annotated[
-        str | None, Option(help="With --alpha cv: the values to choose from, with commas.")
+        str | None, Option(help="With --alpha cv: the values to choose from, separated by commas.")
     ] = None,
     cv: Annotated[
         int | None, Option(min=2, help="Folds of every cross-validation; 5 by default.")
@@ -73,13 +75,15 @@ def fit(
         bool | None,
         Option(
             "--stream/--no-stream",
-            help="Read the file in blocks and keep none; by default if it is too large.",
+            help="Read the file in blocks and keep none in memory; the default if the file is "
+            "too large.",
         ),
     ] = None,
     checkpoint: Annotated[
         str | None,
         Option(
-            help="Read in blocks, with the state in this file: an interrupted fit goes on from it."
+            help="Read in blocks and keep the state in this file, from which an interrupted fit "
+            "continues."
         ),
     ] = None,
     dask: Annotated[
@@ -119,7 +123,7 @@ def fit(
     if cv is not None and not measured and grid is None and wanted is None:
         raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
     if unencrypted and dask is None:
-        raise o.bad("--unencrypted", "it goes with --dask.")
+        raise o.bad("--unencrypted", "it is used only with --dask.")
     if dask is not None:
         _check_plain(given, views, grid, wanted, checkpoint, stability)
         how = {"task": given["task"], "params": params, "classifier": classifier}
@@ -180,9 +184,9 @@ def _check_plain(given: dict[str, Any], views: tuple[str, ...], *others: Any) ->
     if not plain or any(other is not None for other in others):
         raise o.bad(
             "--dask",
-            "it goes without --alpha cv, --scale, --missing, --views, --checkpoint and "
-            "--stability, and with a number of --components for methods that choose it "
-            "otherwise.",
+            "it cannot be combined with --alpha cv, --scale, --missing, --views, --checkpoint "
+            "or --stability, and methods that would choose the number of components need "
+            "--components.",
         )
 
 

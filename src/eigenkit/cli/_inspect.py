@@ -29,7 +29,7 @@ def inspect(
     report: Annotated[str | None, Option("--report", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
 ) -> Result:
-    """Say what a model is, how it was fitted and on what, and what its components weigh."""
+    """Show what a model is, how and on what it was fitted, and the weights of its components."""
     from eigenkit.models import load
 
     (place,) = o.outputs([model], force, report)
@@ -144,9 +144,7 @@ def quality_lines(model: Model) -> list[str]:
         found = f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation"
         return [*lines, found + (_chosen_where(chosen, quality.get("nested")) if chosen else "")]
     if not how.get("in_blocks"):
-        lines.append(
-            "how good it is was not measured: see eigenkit compare, or score on a test file"
-        )
+        lines.append("the quality was not measured: see eigenkit compare, or score on a test file")
     return lines
 
 

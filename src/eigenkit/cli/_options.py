@@ -26,7 +26,7 @@ KeepFormulas = Annotated[
     Option(
         "--keep-formulas",
         help="Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, "
-        "as a spreadsheet would run it.",
+        "because a spreadsheet would run it.",
     ),
 ]
 
@@ -40,7 +40,10 @@ Components = Annotated[
 ]
 Scale = Annotated[
     str,
-    Option(help="Divide features by their deviation (standard) or maximum (maxabs), or none."),
+    Option(
+        help="Divide features by their standard deviation (standard) or largest size "
+        "(maxabs), or none."
+    ),
 ]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 Set = Annotated[
@@ -64,9 +67,9 @@ _TALKING: Group = {
 }
 _WORD, _WORDS = str | None, list[str] | None
 READING: Group = {
-    "format_": option(_WORD, None, "Format of the file, if it is not clear.", "--format"),
+    "format_": option(_WORD, None, "Format of the file, if it cannot be detected.", "--format"),
     "delimiter": option(
-        _WORD, None, "Between columns: a character, or comma, tab, semicolon, pipe, space."
+        _WORD, None, "What separates columns: a character, or comma, tab, semicolon, pipe, space."
     ),
     "encoding": option(_WORD, None, "Encoding of a text file."),
     "header": option(bool | None, None, "Whether the first row holds names."),
@@ -92,13 +95,13 @@ LEARNING: Group = {
     "labels": option(
         _WORDS,
         None,
-        "Label columns: names, patterns or positions (1 first, -1 last), with commas; "
+        "Label columns: names, patterns or positions (1 first, -1 last), separated by commas; "
         "for NPZ the name of the array.",
     ),
     "label_separator": option(_WORD, None, "Character between several labels in one column."),
     "label_list": option(_WORD, None, "Mulan's XML file with the labels of an ARFF file."),
     "task": option(
-        _WORD, None, "What the labels are: classes, labels or numbers; found out by default."
+        _WORD, None, "What the labels are: classes, labels or numbers; detected by default."
     ),
     "text": option(_WORDS, None, "Columns of text to turn into features."),
     **TEXT,
@@ -107,13 +110,13 @@ LEARNING: Group = {
     "index": option(
         _WORD,
         None,
-        "The column that names the rows; by default a first one that has no name itself.",
+        "The column that names the rows; by default the first column, if it has no name.",
     ),
     "views": option(
         _WORDS,
         None,
-        "Patterns of features that belong together, one for each view, with commas or as words of "
-        "their own: for multiview_cca, rgcca and kernels_*.",
+        "Patterns of features that belong together, one for each view, separated by commas or "
+        "spaces: for multiview_cca, rgcca and kernels_*.",
     ),
     "missing": option(
         str,
@@ -123,11 +126,14 @@ LEARNING: Group = {
     ),
     **{name: option for name, option in READING.items() if name != "max_memory"},
     "index_base": option(
-        int | None, None, "Number of the first feature of svmlight.", min=0, max=1
+        int | None, None, "Number of the first feature in svmlight files.", min=0, max=1
     ),
     "max_memory": READING["max_memory"],
     "max_features": option(
-        int, 50_000_000, "The most features; in a sparse file, the highest number of one.", min=1
+        int,
+        50_000_000,
+        "The most features allowed; in a sparse file, the highest feature number.",
+        min=1,
     ),
 }
 
@@ -261,7 +267,7 @@ def check_apart(inputs: Iterable[str | None], written: Iterable[str | None]) -> 
     for path in filter(None, written):
         place = os.path.realpath(path)
         if place in taken:
-            raise FileError(path, f"it is {taken[place]} of this command, too: name another file.")
+            raise FileError(path, f"it is also {taken[place]} of this command: name another file.")
         taken[place] = "an output"
 
 

@@ -15,12 +15,12 @@ from eigenkit.cli._start import quickly
 def report(
     runs: Annotated[
         list[str],
-        Argument(help="Records of runs, written by compare --out; several side by side."),
+        Argument(help="Records written by compare --out; several are shown side by side."),
     ],
     html: Annotated[str | None, Option("--html", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
 ) -> Result:
-    """Show an earlier run again, without computing, or several side by side."""
+    """Show an earlier run again without computing anything, or several runs side by side."""
     quickly("eigenkit.files")
     from eigenkit.record import read_record
 

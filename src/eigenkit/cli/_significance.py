@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def significance(
     *,
     data: o.DataFile,
-    method: Annotated[str, Option("--method", "-m", help="See eigenkit methods.")] = "cca",
+    method: Annotated[
+        str, Option("--method", "-m", help="The method; eigenkit methods lists all.")
+    ] = "cca",
     permutations: Annotated[int, Option(min=1, help="Number of permutations.")] = 999,
     statistic: Annotated[
         str, Option(help="wilks, trace or roy; auto is wilks for correlations, else trace.")
     ] = "auto",
-    level: Annotated[
-        float, Option(min=0.0, max=1.0, help="Level at which components are counted.")
-    ] = 0.05,
+    level: Annotated[float, Option(min=0.0, max=1.0, help="Significance level.")] = 0.05,
     nuisance: Annotated[
         list[str] | None,
         Option("--nuisance", help="Features (names or patterns) whose influence is removed."),
@@ -37,10 +37,10 @@ def significance(
     ] = None,
     alpha: Annotated[float | None, Option(min=0.0, help="Ridge.")] = None,
     components: Annotated[
-        int | None, Option("--components", min=1, help="Number of components; default all.")
+        int | None, Option("--components", min=1, help="Number of components; by default all.")
     ] = None,
     set_: o.Set = None,
-    jobs: Annotated[int, Option(help="Processes; -1 for all cores.")] = 1,
+    jobs: Annotated[int, Option(help="Number of processes; -1 for one per core.")] = 1,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
     given: dict[str, Any],

@@ -21,16 +21,20 @@ def follow(
     ],
     model: Annotated[str, Option("--model", help="The model file, replaced as it learns.")],
     checkpoint: Annotated[
-        str, Option(help="The state: an interrupted run goes on from it, exactly once.")
+        str,
+        Option(
+            help="A file for the state, from which an interrupted run continues; every "
+            "row counts once."
+        ),
     ],
     every: Annotated[float, Option(min=0, help="Seconds between checkpoints.")] = 30.0,
     half_life: Annotated[
-        float | None, Option(help="Forget: rows count half after this many more.")
+        float | None, Option(help="Forget: a row counts half after this many further rows.")
     ] = None,
     on_error: Annotated[
-        str, Option(help="What to do about bad rows: raise, or skip them and go on.")
+        str, Option(help="What to do about bad rows: raise an error, or skip them.")
     ] = "raise",
-    once: Annotated[bool, Option("--once", help="End with the last whole line.")] = False,
+    once: Annotated[bool, Option("--once", help="Stop after the last complete line.")] = False,
     given: dict[str, Any],
     as_json: o.Json = False,
 ) -> Result:
@@ -67,20 +71,21 @@ def follow(
 
 
 def merge(
-    models: Annotated[list[str], Argument(help="Models of follow or of fit --checkpoint.")],
+    models: Annotated[list[str], Argument(help="Models written by follow or by fit --checkpoint.")],
     out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
     no_rows: Annotated[
         bool,
         Option(
             "--no-rows",
-            help="Keep sums alone, none of the recent rows; one model will do. Mail such a file.",
+            help="Keep only sums, none of the recent rows, so that the file can be shared; one "
+            "model is enough.",
         ),
     ] = False,
     force: o.Force = False,
 ) -> Result:
-    """Put models of several sites together: the model of all their rows.
+    """Merge the models of several sites into the model of all their rows.
 
-    Models that keep a stream hold recent rows as they came, and so does what is made of them,
+    Models that keep a stream contain recent rows as they came, and so does the merged model,
     unless --no-rows is given.
     """
     from eigenkit.models import load, merge_models, save

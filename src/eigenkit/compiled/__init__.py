@@ -257,8 +257,8 @@ def _library() -> ctypes.CDLL | None:
     if _is_current(library, LIBRARY.with_suffix(".c")):
         return library
     warnings.warn(
-        f"{LIBRARY} was compiled from another products.c and is not used, so products are slower: "
-        "compile it again with 'python hatch_build.py', or install eigenkit again.",
+        f"{LIBRARY} was compiled from another products.c, so it is not used and products are "
+        "slower: compile it again with 'python hatch_build.py', or install eigenkit again.",
         RuntimeWarning,
         stacklevel=2,
     )

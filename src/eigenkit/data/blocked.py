@@ -223,8 +223,8 @@ class Blocked(Scaled):
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise ValueError(
-            f"X is blocks of {self.shape[0]} rows and {self.shape[1]} columns, and this needs "
-            "all of them, or fewer columns, at once: leave solver and regression at 'auto', or fit "
+            f"X comes in blocks ({self.shape[0]} rows, {self.shape[1]} columns), and this needs "
+            "all rows at once, or fewer columns: leave solver and regression at 'auto', or fit "
             "in memory."
         )
 

@@ -96,8 +96,8 @@ class Marks:
         rows, now = (sum(n for n, *_ in marks.blocks) for marks in (self, later))
         if rows != now:
             raise ValueError(
-                f"X is blocks of {rows} rows in the first pass and of {now} in a "
-                "later one: give blocks that are the same in every pass."
+                f"the blocks of X hold {rows} rows in the first pass and {now} in a later one: "
+                "give blocks that are the same in every pass."
             )
         pairs = zip(self.blocks, later.blocks, strict=False)
         changed = [i for i, pair in enumerate(pairs) if _differ(*pair)]

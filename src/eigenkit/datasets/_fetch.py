@@ -140,14 +140,14 @@ _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
 def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Dataset:
-    """The data set from its source; DatasetNotFound if it is not to be had, or differs."""
+    """The data set from its source; DatasetNotFound if it cannot be read, or differs."""
     try:
         X, target, arrays = _read(source, entry)
     except (OSError, ValueError, HTTPException) as error:
         raise DatasetNotFound(f"{source.address} cannot be read ({_cause(error)})") from error
     problem = difference(X, target, KNOWN[name].whole)
     if problem:
-        raise DatasetNotFound(f"what {source.address} holds is not this set ({problem})")
+        raise DatasetNotFound(f"the data at {source.address} are not this set ({problem})")
     _check_digest(name, source, digest(X, target), sha256 or KNOWN[name].digest)
     return Dataset(name, X, target, _splits(name, X, target), arrays, entry.origin)
 
@@ -163,13 +163,13 @@ def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None
     """Refuse data unless its hash is known: to us, or else to the user."""
     if not expected:
         raise DatasetNotFound(
-            f"what {source.address} holds has the sizes, counts and sums of this set, but its "
-            f"SHA-256 is not known here: if you trust the source, "
+            f"the data at {source.address} have the sizes, counts and sums of this set, but their "
+            "SHA-256 is not known here: if you trust the source, "
             f"load_dataset({name!r}, sha256={found!r}) takes and keeps it"
         )
     if found != expected.lower():
         raise DatasetNotFound(
-            f"what {source.address} holds is not this set (its SHA-256 is another one, {found})"
+            f"the data at {source.address} are not this set (their SHA-256 is {found})"
         )
 
 

@@ -180,7 +180,7 @@ class ClassSums:
     def of(cls, moments: ClassMoments, classes: np.ndarray) -> ClassSums:
         found = moments.factors()
         present = np.array([factor is not None for factor in found])
-        check_class_counts(classes, present, moments.n_rows, "no row of the class {} has come.")
+        check_class_counts(classes, present, moments.n_rows, "no row of the class {} has arrived.")
         return cls([factor for factor in found if factor is not None])
 
     def standardized(self) -> tuple[Array, ClassRows]:
@@ -208,7 +208,7 @@ def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlanePasses:
     """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each."""
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
-    absent = "no row of the class {} has come."
+    absent = "no row of the class {} has arrived."
     check_class_counts(classes, counts > 0, int(counts.sum()), absent)
 
     def products(V: Array) -> Array:

@@ -143,11 +143,11 @@ class CrossDecomposition(BothSides):
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
-            raise ValueError("X'y is zero, or rounding: X and y share nothing to learn.")
+            raise ValueError("X'y is zero up to rounding: X and y have nothing in common.")
         if len(found) < wanted and self.n_components is not None:
             warnings.warn(
-                f"n_components={wanted}, but after {len(found)} nothing is left of X and y that "
-                f"they share: the model has {len(found)} components",
+                f"n_components={wanted}, but X and y have nothing left in common after "
+                f"{len(found)}: the model has {len(found)} components",
                 DegenerateDataWarning,
                 stacklevel=4,
             )

@@ -158,8 +158,8 @@ def best_of(scores: Array, rule: str = "min") -> int:
     judged = np.asarray(~np.isnan(scores).any(axis=0))
     if not judged.any():
         raise ValueError(
-            "the scores of every candidate are NaN in some fold, so that none is best: give "
-            "another scoring, or folds that hold all classes."
+            "the scores of every candidate are NaN in some fold, so none is best: give another "
+            "scoring, or folds that hold all classes."
         )
     if not judged.all():
         warnings.warn(

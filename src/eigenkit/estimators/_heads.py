@@ -118,8 +118,8 @@ def checked_priors(priors: Any, shares: Array) -> Array:
     if len(unknown):
         first = unknown[0]
         raise ValueError(
-            f"priors[{first}]={given[first]:g} is the probability of a class of which no row has "
-            "come that counts: give rows of the class, or 0 for its probability."
+            f"priors[{first}]={given[first]:g} is the probability of a class without rows of "
+            "positive weight: give rows of the class, or 0 for its probability."
         )
     if abs(given.sum() - 1) > PRIORS_TOL:
         warnings.warn(

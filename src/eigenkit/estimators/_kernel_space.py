@@ -63,13 +63,11 @@ def refuse_overflow(K: Array) -> Array:
     size = largest(K)
     if not np.isfinite(size):
         raise ValueError(
-            "kernel gave NaN or infinity for finite samples: bring X to a smaller scale, or check "
-            "the function."
+            "kernel gave NaN or infinity for finite samples: scale X down, or check the function."
         )
     if 0 < size < np.finfo(np.float64).tiny:
         raise ValueError(
-            f"kernel is at most {size:.2g}, where numbers have lost their digits: bring X to a "
-            "larger scale."
+            f"kernel is at most {size:.2g}, where floating point numbers lose digits: scale X up."
         )
     return K
 

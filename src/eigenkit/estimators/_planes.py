@@ -50,7 +50,8 @@ _REFIT = "This %(name)s has learned no probabilities: fit it with probability=Tr
 def _learns_probabilities(model: Any) -> bool:
     if not model.probability:
         raise AttributeError(
-            f"{type(model).__name__} gives probabilities when it is fitted with probability=True."
+            f"{type(model).__name__} gives probabilities only if it is fitted with "
+            "probability=True."
         )
     return True
 

@@ -142,7 +142,9 @@ class Streaming:
         if half_life is not None:
             half_life = check_above_zero("half_life", half_life, hint=", or None")
         if isinstance(X, Blocks):
-            raise TypeError("X is blocks of rows: give them to fit, or (X, y) one by one.")
+            raise TypeError(
+                "X is a collection of blocks: give it to fit, or give (X, y) one by one."
+            )
         if has_no_rows(X, y, sample_weight):
             return self
         first = "_intake_" not in vars(self)

@@ -49,7 +49,7 @@ def check_X(
     if len(set(names)) < len(names):  # they could not be told apart when new samples come
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ValueError(
-            f"X has several columns named {twice!r}: give every column a name of its own."
+            f"X has several columns named {twice!r}: give each column a different name."
         )
     with plain_words("X"):
         X = validate_data(
@@ -79,8 +79,8 @@ _SENTENCES = {
     "numbers ({said}): encode or remove them.",
     "could not convert string to float: ": "{name} holds the string {what}, which is not a number: "
     "encode or remove it.",
-    "Complex data not supported": "{name} is complex (Complex data not supported): give real and "
-    "imaginary parts as columns of their own.",
+    "Complex data not supported": "{name} is complex (Complex data not supported): give real "
+    "and imaginary parts as separate columns.",
     "Expected 2D array, got 1D array instead": "{name} has one dimension (Expected 2D array, got "
     "1D array instead). Reshape your data: {name}.reshape(-1, 1) is one column, "
     "{name}.reshape(1, -1) one row.",
@@ -105,7 +105,7 @@ def plain_words(name: str) -> Iterator[None]:
         raise kind(_SENTENCES[found].format(name=name, said=said, what=what)) from error
 
 
-Y_COMES_WITH_BLOCKS = "X is blocks of rows: y and weights come with them, as (X, y, weight)."
+Y_COMES_WITH_BLOCKS = "X is a collection of blocks: put y and weights into it, as (X, y, weight)."
 
 
 def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:
@@ -247,7 +247,7 @@ def readable(name: str, X: Any) -> Any:
         )
     if isinstance(X, Blocks):
         raise TypeError(
-            f"{name} is blocks of rows, and this needs arrays: give the blocks one by one, as "
+            f"{name} is a collection of blocks, and this needs arrays: give the blocks one by one, as "
             "blocks.apply does, or all rows at once."
         )
     if isinstance(X, np.ma.MaskedArray):

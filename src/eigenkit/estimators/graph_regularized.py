@@ -181,8 +181,8 @@ class GraphRegularized(BestEstimator):
         shrinkage = getattr(self.estimator, "shrinkage", None)
         if shrinkage is not None and np.any(self.mu):
             raise ValueError(
-                f"shrinkage={shrinkage!r} is a ridge of the labelled rows alone, which a graph has "
-                "no part in: give the estimator alpha instead, or set mu=0."
+                f"shrinkage={shrinkage!r} is a ridge of the labelled rows alone, which a graph "
+                "does not enter: give the estimator alpha instead, or set mu=0."
             )
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:

@@ -234,7 +234,8 @@ class MultipleKernelProjection(Delegating, Transformer):
         alpha = check_real("alpha", self.estimator_.alpha)
         if alpha == 0.0:
             raise ValueError(
-                "alpha=0 lets every kernel of full rank explain y alike: give the estimator an "
+                "with alpha=0 every kernel of full rank explains y equally well: give the "
+                "estimator an "
                 "alpha above 0."
             )
         return alpha

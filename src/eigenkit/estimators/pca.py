@@ -171,8 +171,8 @@ class PCA(Density):
         chosen = SVD_SOLVERS[check_choice("svd_solver", self.svd_solver, SVD_SOLVERS)]
         if self.solver not in ("auto", chosen):
             raise ValueError(
-                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} say different things: "
-                "give one of them."
+                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} contradict each "
+                "other: give one of them."
             )
         return chosen
 
@@ -220,7 +220,7 @@ class PCA(Density):
         if spread > 8:
             warnings.warn(
                 f"the sizes of the features of X differ by {spread:.0f} powers of ten: "
-                "the largest decide the components alone; scale the features first",
+                "the largest alone decide the components; scale the features first",
                 ConditionWarning,
                 stacklevel=2,
             )

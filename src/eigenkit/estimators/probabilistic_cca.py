@@ -182,11 +182,12 @@ def _singular(error: SingularView, views: Views | Sides) -> str:
     name = ("X", "y")[error.view]
     if n <= d:
         return (
-            f"{n} samples give no covariance of the {d} columns of {name} that has a density: set "
+            f"{n} samples are too few for a covariance of the {d} columns of {name} with a "
+            "density: set "
             "alpha > 0, or take fewer columns."
         )
     which = "a column" if error.column < 0 else f"column {error.column}"
     return (
-        f"{which} of {name} is a combination of others, so that the covariance has no "
-        "density: leave it out, or set alpha > 0."
+        f"{which} of {name} is a combination of others, so the covariance has no density: leave "
+        "it out, or set alpha > 0."
     )

@@ -321,8 +321,8 @@ def _asked(path: Any, options: Reading, name: str) -> str | None:
     if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
         raise FileError(
             path,
-            f"--{name} {mark} is not one character that marks no digit or sign: give such a "
-            f"character, or {', '.join(_NAMES)}.",
+            f"--{name} {mark} is not a single character other than a letter, digit or sign: "
+            f"give one, or {', '.join(_NAMES)}.",
         )
     return mark
 
@@ -371,6 +371,6 @@ def _same(mark: str, asked: str | None) -> str:
     if asked is not None:
         return "--decimal and --thousands are the same mark."
     return (
-        f"its numbers have {mark!r} before their decimals, so that it cannot be --thousands: "
-        "leave that out."
+        f"its numbers have {mark!r} before their decimals, so it cannot be --thousands: leave "
+        "that out."
     )

@@ -355,7 +355,7 @@ class Delimited(Table):
             marks = "" if j in self.kinds else marks_of(cell)
             may_be_class, what = [j] == self.roles.labels, IN_WORDS[self.kinds.get(j)]
             hint = ", or give --task classes if labels are names" if may_be_class else ""
-            hint = f", or give {marks} if numbers are written so" if marks else hint
+            hint = f", or give {marks} if numbers are written like that" if marks else hint
             raise self.error(
                 f"{shown(cell)} is not {what}: correct that cell{hint}.",
                 line=line,

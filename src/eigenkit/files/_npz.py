@@ -76,7 +76,7 @@ class Npz(Source):
             )
         if self.shape[1] > self.options.max_features:
             raise self.error(
-                f"X claims {self.shape[1]} columns: raise --max-features if that is so."
+                f"X claims {self.shape[1]} columns: raise --max-features if that is right."
             )
 
     def _names(self, key: str, n: int) -> list[str] | None:

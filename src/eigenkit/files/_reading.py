@@ -139,7 +139,7 @@ def _check_options(path: str, kind: str, options: Reading) -> None:
         if getattr(options, name) != getattr(Reading, name) and kind not in kinds:
             raise FileError(
                 path,
-                f"--{name.replace('_', '-')} means nothing for a file in {kind} format, only for "
+                f"--{name.replace('_', '-')} has no effect on a file in {kind} format, only on "
                 f"{' or '.join(kinds)}: leave it out.",
             )
 
@@ -154,7 +154,7 @@ def guess_format(origin: Origin) -> str:
     name = re.sub(r"\.(gz|bz2)$", "", origin.path.lower())
     by_name = _SUFFIXES.get(Path(name).suffix)
     if by_name in ("npz", "parquet"):
-        raise FileError(origin.path, f"it does not begin as a {by_name} file does: it is damaged.")
+        raise FileError(origin.path, f"it does not begin like a {by_name} file: it is damaged.")
     return by_name or _by_first_line(head)
 
 

@@ -26,8 +26,8 @@ class Table(Source):
         self.roles = found
         if len(found.features) > self.options.max_features:
             raise self.error(
-                f"it has {len(found.features)} columns of features: raise --max-features if that "
-                "is so."
+                f"it has {len(found.features)} columns of features: raise --max-features if "
+                "that is right."
             )
         self.feature_names = self._named(found.features)
         self.label_names, self.text_names = self._named(found.labels), self._named(found.text)

@@ -283,7 +283,9 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
     if told is not None and (head.isascii() or not _is_utf8(head)):
         return codecs.lookup(told).name
     if b"\x00" in head:
-        raise FileError(origin.path, "it holds binary data, not text: name what it is by --format.")
+        raise FileError(
+            origin.path, "it holds binary data, not text: name its format with --format."
+        )
     if _is_utf8(head):
         return "utf-8"
     return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"

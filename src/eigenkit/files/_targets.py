@@ -69,7 +69,7 @@ class Target:
         if isinstance(labels, np.ndarray):
             if labels.shape[1] != len(self.names):
                 raise FileError(
-                    path, f"it has {labels.shape[1]} labels, but the model {len(self.names)}."
+                    path, f"it has {labels.shape[1]} labels, but the model has {len(self.names)}."
                 )
             _check_marks(path, labels, start)
             return labels
@@ -91,7 +91,7 @@ class Target:
         if strange:
             raise FileError(
                 path,
-                f"it holds the class {shown(strange[0])}, which no row to learn from had "
+                f"it holds the class {shown(strange[0])}, which none of the training rows has "
                 f"({listed(self.names)}): correct it, or leave out such rows.",
             )
 

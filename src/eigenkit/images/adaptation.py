@@ -46,7 +46,7 @@ def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
     sets = check_sets(sets)
     if len(sets) < FEWEST:
         raise ValueError(
-            f"adapt was given {len(sets)} sets, too few to tell how their scores are spread: "
+            f"adapt was given {len(sets)} sets, too few to estimate how their scores are spread: "
             f"give at least {FEWEST} new sets, or predict without it."
         )
     S = model.decision_function(sets)

@@ -154,8 +154,8 @@ def check_terms(
     odd = next((name for name in names if not name or "|" in name), None)
     if odd is not None:
         raise ValueError(
-            f"terms has {shown(odd)}, which cannot be told from others in a list with | between "
-            "terms: give it another name."
+            f"terms has {shown(odd)}, which cannot be told apart from others in a list "
+            "separated by |: give it another name."
         )
     return given, names
 

@@ -334,14 +334,14 @@ def verdict(comparison: Comparison) -> str:
     """Which to take, which are as good, and how to fit it."""
     text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
     if comparison.level:
-        text += f" Not to be told from it on these folds: {'; '.join(comparison.level)}."
+        text += f" Cannot be told apart from it on these folds: {'; '.join(comparison.level)}."
     measured = comparison.held_out[0][0]
     return f"{text} {advice([row.name for row in comparison.rows], measured)}"
 
 
 def advice(names: Sequence[str], measured: ImageAnnotator) -> str:
     """How to fit the first of these rivals, or the first of them that can be fitted."""
-    text = "It is here to be compared with, and no option of annotate fit."
+    text = "It is here for comparison only: annotate fit does not offer it."
     found = to_fit(names, measured)
     if found is None:
         return text

@@ -43,14 +43,14 @@ class guarded:
         if kind.__name__ == "DecompressionBombError":
             raise too_large(self.path, "too many pixels", MAX_PIXELS) from error
         raise FileError(
-            self.path, f"it cannot be read as an image ({_reason(error)}): mend or remove it."
+            self.path, f"it cannot be read as an image ({_reason(error)}): repair or remove it."
         ) from error
 
 
 def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     if type(error).__name__ == "UnidentifiedImageError":
-        return "it is no PNG, JPEG, TIFF or WebP"
+        return "it is not a PNG, JPEG, TIFF or WebP file"
     return text[:100] or type(error).__name__
 
 

@@ -142,7 +142,7 @@ def _from_lists(
         carried[name] = {composed(part.strip()) for part in cells[0].split(mark)} - {""}
         unknown = next(filter(is_missing, carried[name]), None)
         if unknown is not None:
-            message = f"{shown(unknown)} is for a value that is missing: leave it out of the terms."
+            message = f"{shown(unknown)} stands for a missing value: leave it out of the terms."
             raise FileError(table, message, line=line)
     terms = sorted(set().union(*carried.values()))
     if not terms:

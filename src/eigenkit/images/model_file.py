@@ -96,7 +96,7 @@ def load_annotator(
     with putting_together(name):
         model = from_tree(tree.get("model"), arrays)
         if not isinstance(model, ImageAnnotator):
-            raise TreeError("it holds something else than an annotator")
+            raise TreeError("it holds something other than an annotator")
         _give_functions(name, model, own)
         _try_out(model)
     return model

@@ -111,8 +111,8 @@ def pivots(
         chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
     if residual.min(initial=0.0) < -SYMMETRY_TOL * np.max(diagonal):
         raise ValueError(
-            f"{name} is not positive semidefinite: some samples are longer in the span of others "
-            "than they are; use another kernel or parameters."
+            f"{name} is not positive semidefinite: its diagonal contradicts its other entries; "
+            "use another kernel or parameters."
         )
     return np.array(chosen, dtype=np.intp)
 

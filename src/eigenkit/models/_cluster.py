@@ -34,7 +34,8 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
         return
     if not address.startswith("tls://") and not unencrypted:
         raise ValueError(
-            f"{address} is not encrypted: whoever reaches it can run code on its workers; give a "
+            f"{address} is not encrypted, and anyone who can reach it can run code on its "
+            "workers: give a "
             "tls:// address, or --unencrypted if the network is yours alone."
         )
     with Client(address) as client:

@@ -99,7 +99,7 @@ class DaskBlocks(Blocks):
         return result_of(self.client, self.client.submit(function, *arguments))
 
 
-GONE = "the scheduler has gone, and with it what the workers held: connect again, and fit again."
+GONE = "the scheduler is gone, and with it what the workers held: connect and fit again."
 
 
 class ClusterPasses(Passes):
@@ -251,7 +251,7 @@ def result_of(client: Any, future: Any) -> Any:
                 accompanied = time.monotonic()
             if time.monotonic() - accompanied > PATIENCE:
                 raise RuntimeError(
-                    f"no worker has been there for {PATIENCE:.0f} seconds: start some, and fit "
+                    f"there has been no worker for {PATIENCE:.0f} seconds: start some, and fit "
                     "again."
                 ) from None
         except KilledWorker as error:

@@ -76,13 +76,14 @@ class TextColumn:
         if "" in strange:
             strange.remove("")
             warnings.warn(
-                f"column {shown(self.name)} misses the category of some rows: they count as none.",
+                f"column {shown(self.name)} has no category in some rows: they count as none of "
+                "the known ones.",
                 stacklevel=2,
             )
         if strange:
             warnings.warn(
-                f"column {shown(self.name)} holds categories that were not there when the model "
-                f"was fitted ({listed(strange, 3)}): they count as none.",
+                f"column {shown(self.name)} holds categories that the model was not fitted on "
+                f"({listed(strange, 3)}): they count as none.",
                 stacklevel=2,
             )
         known = np.flatnonzero(found >= 0)
@@ -335,9 +336,9 @@ def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[
     ):
         if wrong.any():
             which = listed([str(names[int(j)]) for j in np.flatnonzero(wrong)], 4)
-            raise FileError(path, f"in {what} (--views) are the features {which}: {advice}.")
+            raise FileError(path, f"the features {which} are in {what} (--views): {advice}.")
     if len(views) < 2:
-        raise FileError(path, "one view (--views): give a pattern for each of two or more.")
+        raise FileError(path, "only one view (--views): give patterns for at least two.")
     return found
 
 

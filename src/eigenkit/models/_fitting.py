@@ -197,8 +197,8 @@ def _forecast(
     one = time.monotonic() - begun
     if one * n_fits > _WORTH_SAYING:
         rows.say(
-            f"one fit takes {one:.1f} s: the choice by cross-validation makes {n_fits} at most, "
-            f"in about {time_of(one * n_fits)} or less"
+            f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
+            f"fits, about {time_of(one * n_fits)} or less"
         )
 
 
@@ -215,7 +215,8 @@ def check_target(path: str, method: Method, target: Target) -> None:
     raise FileError(
         path,
         f"{method.name} does not learn from {words[target.kind]}, which this file holds: use one "
-        f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are by --task.",
+        f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are with "
+        "--task.",
     )
 
 
@@ -316,7 +317,9 @@ def _fit_blocks(estimator: Any, rows: FitRows, stored: bool) -> Any:
     elif stored:
         return estimator.fit(rows.store())
     elif rows.width <= _FEW:
-        rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")
+        rows.say(
+            f"one more pass over the file fits the model, which takes about {time_of(rows.seconds)}"
+        )
         for X, y in rows:
             estimator.partial_fit(X, y, **extra)
     else:

@@ -51,7 +51,7 @@ def _reference(iterator: Iterator[Any]) -> Callable[[], Any]:
 def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """(X, y, weight) of what may lack the last, or the last two."""
     if not isinstance(block, tuple | list) or not 1 <= len(block) <= 3:
-        raise ValueError("a block is no (X, y) or (X, y, weight): give tuples of them.")
+        raise ValueError("a block is not (X, y) or (X, y, weight): give such tuples.")
     X, y, weight = (*block, None, None)[:3]
     return X, y, weight
 

@@ -84,7 +84,8 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         if not np.array_equal(getattr(model.features, what), getattr(first.features, what)):
             raise FileError(
                 name,
-                f"its features were scaled or filled in otherwise than in {first_name}: fit both "
+                f"its features were scaled or filled in differently from those of {first_name}: "
+                "fit both "
                 "with --scale none, or follow both from one model.",
             )
 

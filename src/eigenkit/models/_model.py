@@ -201,8 +201,8 @@ def save(model: Model, path: str | Path) -> None:
     """
     if not isinstance(model, Model):
         raise TypeError(
-            f"save takes a Model of fit_model, got {what_is(model)}: for an estimator on its own "
-            "use a library for objects, such as skops, or pickle."
+            f"save takes a Model of fit_model, got {what_is(model)}: to store an estimator "
+            "alone, use skops or pickle."
         )
     arrays: list[np.ndarray] = []
     tree = {

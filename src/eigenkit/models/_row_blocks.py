@@ -64,7 +64,7 @@ class RowBlocks(Blocks):
     ) -> None:
         ask = anew(blocks)
         self._parts = lambda: ([triple(block)] for block in ask())
-        self._classes, self._about = classes, "asked of a function"
+        self._classes, self._about = classes, "from a function"
 
     def __repr__(self) -> str:
         return f"RowBlocks({self._about})"
@@ -113,7 +113,7 @@ class RowBlocks(Blocks):
         """
         if not hasattr(parts, "__len__"):
             raise TypeError(
-                f"parts is {what_is(parts)}, which can be asked once: give a list of "
+                f"parts is {what_is(parts)}, which can be read only once: give a list of "
                 "(X, y), or of functions that give them."
             )
         if not len(parts):
@@ -129,7 +129,7 @@ class RowBlocks(Blocks):
                 n, n_other = X.shape[0], X.shape[0] if other is None else other.shape[0]
                 if n != n_other:
                     raise ValueError(
-                        f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
+                        f"part {i} has {n} rows of X and {n_other} of {name}: give the same number."
                     )
         pieces = [piece for part in triples for piece in cut(*part, block_bytes)]
         groups = grouped(pieces, [size for size, _ in pieces])

@@ -22,7 +22,7 @@ from eigenkit.targets import Labels, Target
 # The kinds of numpy's types that are numbers.
 NUMBERS = "biuf"
 
-NO_BLOCK = "X holds no block of rows that count: there is nothing to learn from."
+NO_BLOCK = "X holds no block with rows of positive weight: there is nothing to learn from."
 
 
 class Blocks(ABC):
@@ -56,7 +56,8 @@ class Blocks(ABC):
         found = self.passes().run(_classes)
         if found is None:
             raise ValueError(
-                "X holds no block of rows that count in a second pass: give blocks that are the "
+                "X holds no block with rows of positive weight in a second pass: give blocks "
+                "that are the "
                 "same in every pass."
             )
         values: np.ndarray = found.values

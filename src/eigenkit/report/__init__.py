@@ -147,6 +147,6 @@ def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
 
 def _runs(records: Mapping[str, dict[str, Any]]) -> Runs:
     if len(records) < 2:
-        raise ValueError("give at least two records to see them side by side.")
+        raise ValueError("give at least two records to compare.")
     names = [visible(name, 40) for name in records]
     return Runs(names, [from_dict(record) for record in records.values()])

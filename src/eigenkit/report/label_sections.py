@@ -65,7 +65,7 @@ def confusion(run: Run) -> str:
         hidden
     )
     caption = note + "Share of the held-out samples of the class of the row that were predicted to "
-    caption += "be of the class of the column, over all splits; the diagonal is right."
+    caption += "be of the class of the column, over all splits; the diagonal is correct."
     alt = "Heat map of the true class against the predicted class."
     shown = [table for m in drawn if (table := tables.confusions(run, m)).rows]
     return fields + figure("confusion", alt, caption) + numbers(*shown)
@@ -85,7 +85,7 @@ def responses(run: Run) -> str:
     caption = (
         "Every mark is a sample that was held out when it was predicted. Left: on the diagonal the "
         "prediction is right. Right: residuals, observed less predicted; a bend or a widening "
-        "says what the method misses."
+        "shows what the method misses."
     )
     if known < run.data.n_labels:
         caption += f" The first {known} of {run.data.n_labels} responses."

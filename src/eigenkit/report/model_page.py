@@ -142,7 +142,7 @@ def _facts(record: dict[str, Any]) -> str:
     how = record["fitted"]
     known = {
         "data": how["data"],
-        **{f"told about it: {k}": v for k, v in how.get("told", {}).items()},
+        **{f"read with {k}": v for k, v in how.get("told", {}).items()},
         "solver": record["solver"],
         "regression": record["regression"],
         "classifier": record["classifier"],

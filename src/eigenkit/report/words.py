@@ -212,7 +212,7 @@ def headline(run: Run) -> str:
         return _no_ranking(run)
     text = _who_is_ahead(run, done)
     if failed:
-        text += f" {_listed(failed)} gave no result, so that nothing is known of "
+        text += f" {_listed(failed)} gave no result, so nothing is known about "
         text += "it." if len(failed) == 1 else "them."
     text += _no_better_than_chance(run, done[0])
     partly = [method for method in done if method.failures]
@@ -314,7 +314,8 @@ def before_fit(run: Run) -> str:
     text = f"To fit {name} on all rows"
     if not on_scores or later == f"a {here}":
         return f"{text}:"
-    return f"{text} (fit predicts by {later}, not by {visible(here, 200)} on its scores as here):"
+    as_here = f"not with {visible(here, 200)} on its scores as here"
+    return f"{text} (fit predicts with {later}, {as_here}):"
 
 
 def _listed(methods: list[Method]) -> str:

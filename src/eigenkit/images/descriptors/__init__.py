@@ -112,8 +112,8 @@ def _as_rows(name: str, given: Any) -> Array:
         vectors = np.atleast_2d(real_numbers(name, given, np.float32))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"descriptor {name!r} gave what is no array of real numbers ({type(given).__name__}): "
-            "return a vector, or a matrix with a row per vector."
+            f"descriptor {name!r} gave something that is not an array of real numbers "
+            f"({type(given).__name__}): return a vector, or a matrix with a row per vector."
         ) from error
     if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
         raise ValueError(
@@ -171,7 +171,8 @@ def check_own(descriptors: Any) -> dict[str, Descriptor]:
     wrong = next((d for d in given if not isinstance(d, Descriptor)), None)
     if wrong is not None:
         raise TypeError(
-            f"descriptors has {shown(wrong)}, which is no Descriptor: give a list of Descriptor; "
+            f"descriptors has {shown(wrong)}, which is not a Descriptor: give a list of "
+            "Descriptor; "
             "names of built-in ones go into kernels."
         )
     taken = next((d.name for d in given if d.function and d.name in DESCRIPTORS), None)
@@ -187,7 +188,9 @@ def check_once(what: str, names: Sequence[str]) -> None:
     """Nothing has the name of another: results are kept by name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"{what} has {shown(twice)} twice: give each once, by a name of its own.")
+        raise ValueError(
+            f"{what} has {shown(twice)} twice: give each once, under a name of its own."
+        )
 
 
 __all__ = [
