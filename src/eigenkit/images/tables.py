@@ -26,4 +26,4 @@ def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
             if cells:
                 yield reader.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
-        raise FileError(table, f"it is no CSV file ({error}).", line=reader.line_num) from error
+        raise FileError(table, f"it is not a CSV file ({error}).", line=reader.line_num) from error
