@@ -331,7 +331,7 @@ def test_the_quality_of_the_model_before_is_forgotten(tmp_path, rng):
         quality = load(model).how["quality"]
         assert "in 5-fold cross-validation" in _run("inspect", model)
         _follow(tmp_path, data, model)
-        assert "how good it is was not measured" in _run("inspect", model)
+        assert "the quality was not measured" in _run("inspect", model)
         models.append((name, load(model)))
     # as files of earlier versions may hold one
     models[0][1].how["quality"] = quality

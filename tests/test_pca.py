@@ -199,7 +199,7 @@ def test_degenerate_columns() -> None:
     assert model.n_components_ == 8
     assert np.allclose(model.components_[:, 8], 0)
     huge = TALL * np.array([1e150] + [1e-150] * 7)
-    with pytest.warns(ConditionWarning, match="the largest decide"):
+    with pytest.warns(ConditionWarning, match="the largest alone decide"):
         assert np.isclose(PCA(1).fit(huge).explained_variance_ratio_[0], 1)
 
 

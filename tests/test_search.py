@@ -133,7 +133,7 @@ def test_a_candidate_without_a_score_is_not_taken(rule):
     with pytest.warns(EigenkitWarning, match="1 of 2 candidates have a score of NaN"):
         assert search.fit(X, y).alpha_ == 0.1
     nothing = AlphaSearchCV(LDA(), alphas=[0.1, 10.0], scoring=lambda *_: np.nan, rule=rule)
-    with pytest.raises(ValueError, match="NaN in some fold, so that none is best"):
+    with pytest.raises(ValueError, match="NaN in some fold, so none is best"):
         nothing.fit(X, y)
 
 
