@@ -49,7 +49,7 @@ def test_solvers_of_pca_that_disagree():
     X = np.eye(4)
     with pytest.raises(ValueError, match="svd_solver='magic' is not known"):
         PCA(svd_solver="magic").fit(X)
-    with pytest.raises(ValueError, match="solver='gram' and svd_solver='full' say different"):
+    with pytest.raises(ValueError, match="solver='gram' and svd_solver='full' contradict"):
         PCA(solver="gram", svd_solver="full").fit(X)
 
 
