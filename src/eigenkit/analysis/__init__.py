@@ -1,4 +1,4 @@
-"""After the fit: which components are real, how sure weights are, what matters, what is odd.
+"""After the fit: which components are real, how certain weights are, and what is unusual.
 
 Tests of components (:func:`permutation_test`), intervals of weights (:func:`bootstrap`), the
 usual numbers of a PLS model (:func:`vip_scores`, ...) and pictures (``plot_...`` for the PLS

@@ -1,4 +1,4 @@
-"""The usual questions to a fitted model: which features matter, which samples are odd."""
+"""The usual questions about a fitted model: which features matter, which samples are unusual."""
 
 from __future__ import annotations
 
@@ -126,10 +126,10 @@ def hotelling_t2(model: Any, X: Any) -> Array:
 def t2_limit(model: Any, level: float = 0.95, X: Any = None) -> float:
     """The value of T2 that a new sample stays below with probability ``level``.
 
-    ``l (n^2 - 1) / (n (n - l)) F(l, n - l)`` for l components and n samples, which takes the
-    scores to be normal, and those of new samples to vary as those of the training samples do. With
-    many features and few samples they vary less, as the components follow the training
-    samples: the limit is then hardly ever exceeded. Pass samples that were not used for fitting.
+    ``l (n^2 - 1) / (n (n - l)) F(l, n - l)`` for l components and n samples, which assumes normal
+    scores, and new samples that vary as the training samples do. With many features and few
+    samples they vary less, as the components follow the training samples: the limit is then hardly
+    ever exceeded. Pass samples that were not used for fitting.
 
     Parameters
     ----------

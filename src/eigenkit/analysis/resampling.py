@@ -1,4 +1,4 @@
-"""How sure weights, loadings and coefficients are, and how often features are selected."""
+"""How certain weights, loadings and coefficients are, and how often features are selected."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def _summarized(found: Measures, draws: Measures, l: int, level: float, method: 
 
 
 def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
-    """Runs of components of which each cannot be told from the next."""
+    """Runs of components that cannot be told apart from the next."""
     spread = draws.std(axis=0)
     near = np.diff(-roots) < TIED * np.sqrt((spread[1:] ** 2 + spread[:-1] ** 2) / 2)
     runs = np.split(np.arange(len(roots)), np.flatnonzero(~near) + 1)
@@ -256,7 +256,7 @@ def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
 
 
 def _tied_to_next(roots: Array, draws: Array) -> bool:
-    """Whether the last component that was asked for cannot be told from the one after it."""
+    """Whether the last component that was asked for cannot be told apart from the one after it."""
     return bool(roots[-2] - roots[-1] < TIED * draws[:, -1].std())
 
 

@@ -211,7 +211,7 @@ def _evaluated(
 
 
 def _partial(out: str | None) -> str | None:
-    """Where what is done is kept until all is."""
+    """Where finished work is kept until all of it is done."""
     return None if out is None else f"{out}.partial"
 
 

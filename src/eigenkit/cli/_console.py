@@ -73,7 +73,7 @@ def terminate(number: int, frame: Any) -> None:
 
 @contextmanager
 def keeping(path: str | None) -> Iterator[None]:
-    """Say what is left when the work inside is stopped, if it has kept something in a file."""
+    """Say what was kept in a file, if anything, when the work inside is stopped."""
     try:
         yield
     except KeyboardInterrupt as stop:

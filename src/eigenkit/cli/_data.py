@@ -150,7 +150,7 @@ def rows_of(data: Data) -> Block:
 
 
 def _without_gaps(data: Data) -> Data:
-    """The rows that miss nothing; how many were left out is said."""
+    """The rows without missing values; a warning says how many were left out."""
     from eigenkit.files._targets import incomplete
 
     model = data.source.options.expected
@@ -159,7 +159,7 @@ def _without_gaps(data: Data) -> Data:
 
 
 def with_labels(data: Data, kind: str) -> Data:
-    """The rows that have a label, where all must; how many were left out is said."""
+    """The rows that have a label, where all must; a warning says how many were left out."""
     import numpy as np
 
     from eigenkit.files import FileError
@@ -174,7 +174,7 @@ def with_labels(data: Data, kind: str) -> Data:
 
 
 def _left(data: Data, gaps: Any, what: str) -> Data:
-    """The rows without gaps, with their numbers in the file; how many miss something is said."""
+    """The rows without gaps, by their numbers in the file; a warning counts the others."""
     import numpy as np
 
     from eigenkit.models._features import take_rows

@@ -30,7 +30,7 @@ def print_error(message: str, code: int) -> None:
 
 
 class Option:
-    """An option; it is called as its parameter where nothing else is said."""
+    """An option; by default it is named after its parameter."""
 
     def __init__(self, *names: str, help: str, show_default: bool = True, **limits: Any) -> None:
         self.names, self.limits = names, limits
@@ -39,7 +39,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Argument:
-    """A word that is no option."""
+    """A word that is not an option."""
 
     help: str
 

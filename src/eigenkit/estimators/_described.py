@@ -63,9 +63,9 @@ solver : {"auto", "two_stage", "direct"}
     "landmarks": """
 approximation : {"cholesky", "nystroem"}, optional
     Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-    random. By default there is none.
+    random. By default all samples are used.
 n_landmarks : int
-    How many at most.
+    The largest number of landmarks.
 random_state : int or RandomState, optional
     For ``approximation="nystroem"``.
 """,
@@ -86,7 +86,7 @@ landmarks_, approximation_error_
 """,
     "eigen_rank": """
 label_rank : int or "auto", optional
-    Let this many directions of the labels, those that X predicts best, stand for all of them;
+    Use this many directions of the labels, those that X predicts best, in place of all labels;
     "auto" takes as many as hold 99 % of the sum of the eigenvalues. ``report_.label_bound`` is
     the largest eigenvalue left out. By default none is.
 """,
@@ -124,9 +124,9 @@ intercept_ : array of shape (n_classes,)
 """,
     "label_rank": """
 label_rank : int or "auto", optional
-    Let this many targets, the main directions of the labels, stand for all of them; "auto" takes
+    Use this many targets, the main directions of the labels, in place of all labels; "auto" takes
     as many as hold 99 % of their squares, but no more than 256 of more than some thousand labels.
-    ``report_.label_bound`` says by how much an eigenvalue may be too small for that. By default
+    ``report_.label_bound`` says by how much this may make an eigenvalue too small. By default
     nothing is left out.
 """,
     "alpha": """
@@ -136,7 +136,7 @@ alpha : float
     "computation": """
 {solver}
 regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-    The method of the first stage; :meth:`plan` tells what "auto" would take.
+    The method of the first stage; :meth:`plan` says what "auto" would choose.
 tol, max_iter : float, int
     Relative residual and number of iterations at which iterative methods stop.
 """,

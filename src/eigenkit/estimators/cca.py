@@ -40,8 +40,8 @@ class CCA(BothSides, ResponseProjection):
         Number of components, at most the rank of Xc'Yc; all by default.
     {eigen_rank}
     alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is textbook CCA; on no more samples
-        than features it then finds correlations of 1 in anything, and says so.
+        Ridge, on the scale of scikit-learn's Ridge. 0 is textbook CCA; with no more samples than
+        features it then finds correlations of 1 in any data, and warns.
     alpha_y : float
         Ridge on y. With all components it only rotates the projection of X.
     {computation}
@@ -215,14 +215,14 @@ class CanonicalRidge(CCA):
     ========================== ============ =======
 
     with ``a`` the ``alpha`` of :class:`CCA` and :class:`OrthonormalizedPLS`. Xc'Xc grows with
-    the number of samples, so on many samples only a gamma close to 1 is felt.
+    the number of samples, so with many samples only a gamma close to 1 has an effect.
 
     Parameters
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
     gamma_x, gamma_y : float between 0 and 1
-        Where in the family: 0 looks for correlation, 1 for covariance, on either side.
+        Position in the family, for X and for y: 0 maximizes correlation, 1 covariance.
     label_rank : int or "auto", optional
         Keep this many directions of y, those of the largest eigenvalues; "auto" as many as hold
         99 % of their sum. By default nothing is left out.

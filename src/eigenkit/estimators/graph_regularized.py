@@ -41,14 +41,14 @@ class GraphRegularized(BestEstimator):
         What to regularize.
     mu : float or sequence of float
         Weight of the graph; 0 is the projection of the labelled rows alone, exactly. Of several
-        one is chosen by cross-validation over the labelled rows, the largest of equally good
-        ones: have 0 among them.
+        one is chosen by cross-validation over the labelled rows, the largest of equally good ones:
+        include 0.
     n_neighbors : int
         Every sample is joined to this many nearest ones (Euclidean, or as far apart as a
-        precomputed kernel says), and to those that it is among the nearest of.
+        precomputed kernel says), and to those samples that have it among their nearest.
     weights : {"heat", "uniform"}
         "heat" gives an edge of length d the weight ``exp(-d^2 / (2 s^2))``, s half the mean
-        distance of a sample from its nearest ones, so that long edges, which bridge classes, say
+        distance of a sample from its nearest ones, so that long edges, which bridge classes, count
         little; "uniform" gives all the same. The mean weight is 1 in both cases.
     graph : array or sparse matrix of shape (n_samples, n_samples), optional
         Weights of the edges, symmetric and not negative, instead of nearest neighbours.

@@ -148,7 +148,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
     edge_weights : array of shape (n_edges,), optional
         Positive weights of the edges; 1 by default.
     n_init : int
-        Starts of k-means; the best counts.
+        Number of starts of k-means; the best is kept.
     random_state : int, RandomState or None
         Of k-means.
 

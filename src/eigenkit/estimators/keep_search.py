@@ -23,9 +23,9 @@ from eigenkit.shell import check_choice, check_count, check_real, with_article
 class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
-    Component by component: with what the components before keep held fixed, every number of
-    the grid is scored on held-out samples, and one is chosen. Of the numbers of components the
-    same rule then chooses one too.
+    Component by component: with the choices for earlier components held fixed, every number of the
+    grid is scored on held-out samples, and one is chosen. The same rule then chooses the number of
+    components.
 
     Parameters
     ----------

@@ -129,8 +129,8 @@ class KernelLDA(LDA, KernelProjection):
         Number of components of :meth:`transform`, at most n_classes - 1; all by default.
         The classifier always uses all of them.
     priors : array of shape (n_classes,), optional
-        Class probabilities; by default the shares of the classes in the data. A class of which
-        no row counts must have 0.
+        Class probabilities; by default the shares of the classes in the data. A class without rows
+        of positive weight must have 0.
     {kernel_ridge}
 
     Attributes

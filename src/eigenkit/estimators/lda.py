@@ -48,7 +48,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
     {eigen_rank}
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data. The covariance is
-        pooled with those shares in any case. A class of which no row counts must have 0.
+        pooled with those shares in any case. A class without rows of positive weight must have 0.
     {alpha}
     shrinkage : float between 0 and 1, "auto" or None
         In place of alpha: mix the covariance with a multiple of I of the same trace, in these

@@ -52,8 +52,8 @@ class LeastSquaresProjection(Projection):
     ``||Xc W - T||^2 + alpha (l1_ratio ||W||_1 + (1 - l1_ratio) ||W||_2^2)``.
 
     It equals the projection itself when ``alpha=0`` and every target is fitted exactly, as it is
-    on fewer samples than features in general position; otherwise it is a model of its own. Its
-    use is the lasso, by which most features get no weight at all.
+    on fewer samples than features in general position; otherwise it is a model of its own. It is
+    used mainly with the lasso, which gives most features no weight at all.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class LeastSquaresProjection(Projection):
         Number of components, those of the largest eigenvalues; all by default.
     target : {"cca", "opls", "lda", "star", "clique", "zhou", "bolla", "rodriguez"}
         Which projection: :class:`CCA`, :class:`OrthonormalizedPLS`, :class:`LDA`, or an expansion
-        of :class:`HypergraphSpectral`. It says what y may be.
+        of :class:`HypergraphSpectral`. It determines what y may be.
     alpha : float
         Weight of the penalty.
     l1_ratio : float between 0 and 1
@@ -88,7 +88,7 @@ class LeastSquaresProjection(Projection):
     classes_ : array
         Where y held classes.
     n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`. ``report_.equivalent`` tells whether
+        What was done; see :class:`eigenkit.pencil.Report`. ``report_.equivalent`` says whether
         this is the projection itself.
     n_features_in_, feature_names_in_
 

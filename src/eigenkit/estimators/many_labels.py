@@ -51,7 +51,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     eigenvalue, its share in explaining the labels. A neighbour at distance r votes for its labels
     with ``exp(-(r / R)^2)``, R the distance of the last neighbour taken. A sample gets the labels
     whose share of the votes exceeds their threshold, which cross-validation inside the training
-    samples has found best for F1. Labels stay sparse throughout: 10^5 of them are no burden.
+    samples has found best for F1. Labels stay sparse throughout, even if there are 10^5 of them.
 
     Parameters
     ----------

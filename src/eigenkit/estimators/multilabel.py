@@ -98,8 +98,8 @@ def copy_transformation(X: Any, y: Any) -> tuple[Any, np.ndarray, Array]:
     X_copies : array or CSR matrix of shape (n_copies, n_features)
     labels : int array of shape (n_copies,)
     sample_weight : array of shape (n_copies,)
-        One over the number of labels, so that every sample counts as one; leave it out to let
-        every label count alike.
+        One over the number of labels, so that every sample counts as one; leave it out to count
+        every label equally.
 
     Examples
     --------

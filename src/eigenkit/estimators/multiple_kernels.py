@@ -98,7 +98,7 @@ class MultipleKernelProjection(Delegating, Transformer):
     tol : float
         Relative duality gap at which the program stops.
     max_iter : int
-        Most cuts that it may generate.
+        The largest number of cuts.
     verbose : bool or callable
         True writes a line per iteration to the standard error stream; a function is called
         with every :class:`eigenkit.solvers.kernel_weights.Step` instead.

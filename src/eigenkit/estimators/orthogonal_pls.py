@@ -28,8 +28,8 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     What varies in X with the predictive scores but is orthogonal to y is taken out of X, one
     component ``t_o`` after the other, before y is regressed on ``t = (X - sum t_o p_o') w``,
     w along X'y. For one response the predictions are those of :class:`PLSRegression` with
-    ``1 + n_orthogonal`` components; what one gains is that a single component tells of y, and
-    the others of everything else.
+    ``1 + n_orthogonal`` components; the gain is that a single component describes y, and the
+    others everything else.
 
     Parameters
     ----------

@@ -67,9 +67,9 @@ class PCA(Density):
         same.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, optional
         scikit-learn's names, in place of ``solver``: "svd", "gram", and for the last two
-        "lanczos", which needs no luck.
+        "lanczos", which is not random.
     random_state : ignored
-        Nothing here is random; taken so that code for scikit-learn runs.
+        Nothing here is random; accepted so that code written for scikit-learn runs.
     tol, max_iter : float, int
         Where "lanczos" stops: residual relative to the largest eigenvalue, and blocks. Where
         "nipals" does: change of a component, and steps.
@@ -91,8 +91,8 @@ class PCA(Density):
     n_components_, n_iter_, solver_, report_
         What was done; see :class:`eigenkit.pencil.Report`.
     n_samples_ : int
-        How many rows there were, each counted once whatever its weight; those of weight 0 are
-        not there.
+        How many rows there were, each counted once whatever its weight; rows of weight 0 are left
+        out.
     n_features_in_, feature_names_in_
 
     Notes

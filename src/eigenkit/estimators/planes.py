@@ -98,7 +98,7 @@ class ReGEC(ProximalPlanes):
         planes do not. "diagonal" adds alpha times the diagonal of that matrix, "ridge"
         ``alpha (|w|^2 + b^2)`` to both sides. "auto" takes "exchange" for the linear kernel and
         "diagonal" for the others, whose problem is singular otherwise. Sparse data with more
-        than 4000 rows and columns are only multiplied with, which takes a ridge.
+        than 4000 rows and columns are used in products only, which requires a ridge.
     {surfaces}
 
     Attributes

@@ -26,11 +26,11 @@ CRITERIA = ("bic", "hqc")
 class ProbabilisticCCA(TwoViewDensity):
     """Canonical correlation analysis as a model of the data: two views of one latent variable.
 
-    ``z ~ N(0, I),  x = Wx z + mx + ex,  y = Wy z + my + ey``, with any covariances of ex and
-    ey. The likelihood is largest at ``Wx = Sxx Ux sqrt(r)``, ``Wy = Syy Uy sqrt(r)`` with the
-    canonical weights U and correlations r, so it is found without iterating. Being a density,
-    it scores new rows, tells how many components there are, draws samples, and lives with
-    missing entries and missing views.
+    ``z ~ N(0, I),  x = Wx z + mx + ex,  y = Wy z + my + ey``, with any covariances of ex and ey.
+    The likelihood is largest at ``Wx = Sxx Ux sqrt(r)``, ``Wy = Syy Uy sqrt(r)`` with the
+    canonical weights U and correlations r, so it is found without iterating. Being a density, it
+    scores new rows, says how many components there are, draws samples, and handles missing entries
+    and missing views.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class RGCCA(Streaming, ManyViews):
 
     ``sum_{j != k} c_jk g(cov(y_j, y_k))``,  ``w_j'((1 - tau_j) X_j'X_j / n + tau_j I) w_j = 1``
 
-    takes from every view what its component explains, and goes on. Where y is given it is one
+    removes from every view what its component explains, and repeats. Where y is given it is one
     more view, joined to all others and not deflated: multi-block PLS, and with strings as y
     multi-block PLS-DA (the way of DIABLO).
 
@@ -47,7 +47,7 @@ class RGCCA(Streaming, ManyViews):
         Number of components of every view.
     tau : float or sequence of float
         For all views or one for each: 1 maximizes covariance (PLS), 0 correlation (CCA, for views
-        of fewer columns than samples), and what lies between both. For y it is 0.
+        of fewer columns than samples), and values in between mix the two. For y it is 0.
     design : float or array of shape (n_views, n_views)
         c_jk, symmetric and not negative: how much views j and k are to agree; one number for all
         pairs. With y, which is joined to every view with 1, small numbers favour y.
@@ -56,8 +56,8 @@ class RGCCA(Streaming, ManyViews):
     groups : array of shape (n_features,), optional
         Which view each column belongs to, where X is one array, as in :class:`MultiviewCCA`.
     tol : float
-        The relative growth of the criterion that ends the steps. Weights are known to about its
-        root.
+        The relative growth of the criterion that ends the steps. Weights are accurate to about its
+        square root.
     max_iter : int
 
     Attributes
@@ -76,7 +76,7 @@ class RGCCA(Streaming, ManyViews):
 
     Notes
     -----
-    Views that are measured in other units weigh more with tau near 1: scale them first. The
+    Views in larger units weigh more when tau is near 1: scale them first. The
     criterion grows with every step and ends at a maximum that need not be the largest.
 
     Examples

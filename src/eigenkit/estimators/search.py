@@ -78,7 +78,8 @@ class AlphaSearchCV(Search):
     best_score_ : float
         The mean score of ``alpha_``.
     cv_results_ : dict
-        "alpha", "mean_test_score", "std_test_score" and "splitK_test_score", ready for a frame.
+        "alpha", "mean_test_score", "std_test_score" and "splitK_test_score", ready for a data
+        frame.
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 

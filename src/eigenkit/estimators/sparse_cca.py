@@ -25,8 +25,8 @@ from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 class SparseCCA(Streaming, BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
-    Pairs of projections are found one after the other. In the covariance of a pair only counts
-    what the scores of earlier pairs do not explain: without sparsity, pairs of "alternating" and
+    Pairs of projections are found one after the other. The covariance of a pair counts only what
+    the scores of earlier pairs do not explain: without sparsity, pairs of "alternating" and
     "greedy" are those of :class:`CCA`.
 
     Parameters

@@ -185,7 +185,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         Where no number is given: the threshold as a share of the largest entry. 0 keeps all.
     scale : bool
         Whether to divide the features and the columns of the classes by their deviations; the
-        latter gives rare classes the say of common ones.
+        latter gives rare classes as much influence as common ones.
     tol, max_iter : float, int
         Change of the weights and number of steps at which a component is done.
 

@@ -1,4 +1,4 @@
-"""Every method on every split: what was measured, as one record."""
+"""Every method on every split, measured, as one record."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class _Steps:
         return found
 
     def guess(self, tell: Forecast) -> None:
-        """Tell how long what is left will take, if it is much."""
+        """Say how long the remaining work will take, if it is long."""
         left = len(self.splits) - len(self.kept) / len(self.methods)
         if left > 0 and worth_rehearsing(self.samples, self.splits[0]):
             methods = self.methods.values()
@@ -256,7 +256,7 @@ def _where_test_begins(splits: list[Split]) -> int:
 
 
 def identity(*parts: Any) -> str:
-    """A short hash of what makes a run what it is."""
+    """A short hash that identifies a run."""
     digest = hashlib.sha256()
     for part in parts:
         # The text of a long array leaves out most of it.

@@ -125,7 +125,7 @@ def r2_by_least_squares(
 
 
 def mean_known(values: Array, otherwise: float = np.nan) -> float:
-    """Mean of what is finite, if anything is."""
+    """Mean of the finite values, if there are any."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else otherwise
 

@@ -136,7 +136,7 @@ def means_of_columns() -> Any:
 
 
 def deviations(parts: Iterable[Any]) -> np.ndarray:
-    """Standard deviations of columns, of what is there; blocks are merged by their means."""
+    """Standard deviations of columns, without missing values; blocks are merged by means."""
     n, mean, square = np.zeros(1), 0.0, 0.0
     for X in parts:
         m: Any = X.shape[0]

@@ -198,7 +198,7 @@ class Reading:
         return {name: value for name, value in given.items() if value != getattr(Reading, name)}
 
     def as_before(self) -> Reading:
-        """The same with what was said when the model was fitted, where nothing is said now.
+        """The same, with options of the model's own file where none is given now.
 
         The encoding is another matter: the bytes may show which it is.
         """

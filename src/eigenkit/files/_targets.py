@@ -82,7 +82,7 @@ class Target:
         return Y
 
     def in_parts(self) -> dict[str, Any]:
-        """What ``partial_fit`` must be told, where a part of the rows may lack a class."""
+        """Further arguments of ``partial_fit``, where a part of the rows may lack a class."""
         return {"classes": np.array(self.names)} if self.kind == "classes" else {}
 
     def check_known(self, path: Any, y: np.ndarray) -> None:

@@ -182,7 +182,7 @@ def _forecast(
     components: str | None,
     quality: bool,
 ) -> None:
-    """Measure one fit of many, and say how long all of them will take if that is long."""
+    """Measure one fit of many, and say how long all of them will take, if that is long."""
     ((X, y),) = rows
     if _n_entries(X) < _LARGE:
         return

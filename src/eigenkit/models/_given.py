@@ -49,7 +49,7 @@ def _reference(iterator: Iterator[Any]) -> Callable[[], Any]:
 
 
 def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """(X, y, weight) of what may lack the last, or the last two."""
+    """(X, y, weight) of a tuple that may lack the last one or two."""
     if not isinstance(block, tuple | list) or not 1 <= len(block) <= 3:
         raise ValueError("a block is not (X, y) or (X, y, weight): give such tuples.")
     X, y, weight = (*block, None, None)[:3]

@@ -57,7 +57,7 @@ class Model:
         return hasattr(self.estimator, "transform")
 
     def expected(self) -> Expected:
-        """The columns that a file must have, and how it is read unless something else is said."""
+        """The columns that a file must have, and how it is read by default."""
         found = self.how["found"]
         marks = {name: found[name] for name in ("decimal", "thousands") if found.get(name)}
         told = {n: v for n, v in self.how.get("told", {}).items() if type(v) is REMEMBERED.get(n)}

@@ -31,17 +31,17 @@ class RowBlocks(Blocks):
     """Rows of X with their y, one block at a time.
 
     ``fit`` of every method that needs only sums over rows takes it in place of X (y travels with
-    the rows) and gives the model of all rows in memory, to rounding: a few passes, with one block
-    and a matrix of d x d numbers in memory for d features. For the same blocks the sums are made
-    in the same order. ``transform`` and ``predict`` then give blocks for blocks, ``score`` a
-    number. Make one by :meth:`from_arrays` or :meth:`from_files`.
+    the rows) and gives the model that all rows in memory would give, up to rounding, in a few
+    passes. One block and a matrix of d x d numbers, for d features, are in memory at a time. For
+    the same blocks the sums are made in the same order. ``transform`` and ``predict`` then give
+    blocks for blocks, ``score`` a number. Make one by :meth:`from_arrays` or :meth:`from_files`.
 
     Parameters
     ----------
     blocks : callable
         Gives an iterable of (X, y) or (X, y, weight) whenever it is called; y may be None.
     classes : array, optional
-        All classes, where y holds one for every row; by default they are looked for.
+        All classes, where y holds one for every row; by default they are found by one more pass.
 
     Examples
     --------
@@ -213,7 +213,8 @@ class RowBlocks(Blocks):
         labels : str or list of str
             The columns of the labels of files.
         classes : array, optional
-            All classes, where y holds one for every row; by default they are looked for.
+            All classes, where y holds one for every row; by default they are found by one more
+            pass.
         **reading
             With files: ``task``, and further fields of :class:`eigenkit.files.Reading`.
 

@@ -1,4 +1,4 @@
-"""What lies on top of each other in a figure, and in which order labels are read best."""
+"""Curves that coincide in a figure, and the best order of labels."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ def recommended(run: Run) -> Method | None:
 
 
 def before_fit(run: Run) -> str:
-    """What stands before the command that fits what is recommended."""
+    """The line before the command that fits the recommended method."""
     best = recommended(run)
     if best is None:
         return "To fit it on all rows:"
