@@ -23,6 +23,16 @@ from eigenkit.record import (
 from report_records import classes, hostile, many, numbers
 
 
+def _with(place: Any, value: Any) -> dict[str, Any]:
+    """A record with a value put somewhere."""
+    record: Any = hostile()
+    part = record
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    return record
+
+
 @pytest.mark.parametrize("make", [hostile, classes, numbers, many])
 def test_round_trip_through_json_and_dataclasses(make, tmp_path):
     record = make()
@@ -85,13 +95,8 @@ def test_damage_is_named_with_its_place():
     ],
 )
 def test_indices_must_point_inside(where, value):
-    record = hostile()
-    part = record
-    for key in where[:-1]:
-        part = part[key]
-    part[where[-1]] = value
     with pytest.raises(RecordError, match="do not belong together"):
-        from_dict(record)
+        from_dict(_with(where, value))
 
 
 def _places(value: Any, path: tuple = ()) -> list[tuple]:
@@ -112,11 +117,7 @@ STRANGE = [None, True, -1, 10**400, 1e308, float("nan"), "x", [], {}, [[]], {"a"
 def test_whatever_is_put_anywhere_is_read_or_refused(place, value):
     from eigenkit.report import render_text
 
-    record = hostile()
-    part = record
-    for key in place[:-1]:
-        part = part[key]
-    part[place[-1]] = value
+    record = _with(place, value)
     try:
         from_dict(record)
     except RecordError:

@@ -90,61 +90,48 @@ def _fitted(name: str, unit: float, weight: np.ndarray) -> Any:
     return model.fit(X, y, sample_weight=unit * weight)
 
 
+def _alike(name: str, other: Any, expected: Any) -> None:
+    """Attributes of a case that two models must share."""
+    for attribute in CASES[name][2]:
+        found = np.asarray(getattr(expected, attribute))
+        atol = 1e-10 * np.abs(found).max()
+        np.testing.assert_allclose(
+            getattr(other, attribute), found, rtol=1e-8, atol=atol, err_msg=attribute
+        )
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_unit_of_weights_does_not_matter(name: str) -> None:
     weight = np.random.default_rng(6).uniform(0.2, 2.0, N)
     plain = _fitted(name, 1.0, weight)
     for unit in UNITS:
-        other = _fitted(name, unit, weight)
-        for attribute in CASES[name][2]:
-            expected = np.asarray(getattr(plain, attribute))
-            np.testing.assert_allclose(
-                getattr(other, attribute),
-                expected,
-                rtol=1e-8,
-                atol=1e-10 * np.abs(expected).max(),
-                err_msg=f"{attribute} with weights times {unit}",
-            )
+        _alike(name, _fitted(name, unit, weight), plain)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_equal_weights_that_sum_to_one_are_no_weights(name: str) -> None:
-    make, labels, attributes = CASES[name]
+    make, labels, _ = CASES[name]
     X, y = _data(labels)
     given = () if labels == "none" else (y,)
-    plain = make(1.0).fit(X, *given)
     other = make(1 / N).fit(X, *given, sample_weight=np.full(N, 1 / N))
-    for attribute in attributes:
-        expected = np.asarray(getattr(plain, attribute))
-        np.testing.assert_allclose(
-            getattr(other, attribute),
-            expected,
-            rtol=1e-8,
-            atol=1e-10 * np.abs(expected).max(),
-            err_msg=attribute,
-        )
+    _alike(name, other, make(1.0).fit(X, *given))
 
 
 @pytest.mark.parametrize("name", ["PCA", "PLSRegression", "PLSRegression nipals", "clique", "LDA"])
 def test_integer_weights_are_repetitions(name: str) -> None:
-    make, labels, attributes = CASES[name]
+    make, labels, _ = CASES[name]
     X, y = _data(labels)
     weight = np.random.default_rng(7).integers(0, 4, N)
     again = np.repeat(np.arange(N), weight)
     given, repeated = ((), ()) if labels == "none" else ((y,), (y[again],))
     weighted = make(1.0).fit(X, *given, sample_weight=weight)
-    plain = make(1.0).fit(X[again], *repeated)
-    for attribute in attributes:
-        expected = np.asarray(getattr(plain, attribute))
-        np.testing.assert_allclose(
-            getattr(weighted, attribute), expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max()
-        )
+    _alike(name, weighted, make(1.0).fit(X[again], *repeated))
 
 
 @pytest.mark.parametrize("name", ["PCA", "clique", "LDA"])
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_stream_counts_as_fit_does(name: str, whole: bool) -> None:
-    make, labels, attributes = CASES[name]
+    make, labels, _ = CASES[name]
     X, y = _data(labels)
     rng = np.random.default_rng(8)
     weight = rng.integers(1, 4, N) if whole else rng.uniform(0.001, 0.1, N)
@@ -152,11 +139,7 @@ def test_a_stream_counts_as_fit_does(name: str, whole: bool) -> None:
     fitted, stream = make(1.0).fit(X, given, sample_weight=weight), make(1.0)
     for part in np.split(np.arange(N), 5):
         stream.partial_fit(X[part], None if given is None else given[part], weight[part])
-    for attribute in attributes:
-        expected = np.asarray(getattr(fitted, attribute))
-        np.testing.assert_allclose(
-            getattr(stream, attribute), expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max()
-        )
+    _alike(name, stream, fitted)
 
 
 @pytest.mark.parametrize("model", [ek.LDA(), ek.PLSDA()], ids=["LDA", "PLSDA"])
