@@ -157,7 +157,7 @@ def test_methods_that_can_be_asked_for(regression, solver, rng):
 
 def test_methods_that_need_all_rows_say_so(rng):
     blocks = RowBlocks.from_arrays([(rng.normal(size=(30, 5)), np.arange(30) % 3)])
-    with pytest.raises(ValueError, match="30 rows, 5 columns., and this needs all"):
+    with pytest.raises(ValueError, match=r"30 rows, 5 columns\), and this needs all"):
         LDA(regression="dual_cholesky").fit(blocks)
 
 
