@@ -247,8 +247,8 @@ def readable(name: str, X: Any) -> Any:
         )
     if isinstance(X, Blocks):
         raise TypeError(
-            f"{name} is a collection of blocks, and this needs arrays: give the blocks one by one, as "
-            "blocks.apply does, or all rows at once."
+            f"{name} is a collection of blocks, and this needs arrays: give the blocks one by one, "
+            "as blocks.apply does, or all rows at once."
         )
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array: fill in or drop the masked entries first.")
