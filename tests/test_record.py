@@ -122,7 +122,7 @@ def test_whatever_is_put_anywhere_is_read_or_refused(place, value):
         from_dict(record)
     except RecordError:
         return
-    render_text(record, style="plain")
+    render_text(record)
 
 
 @pytest.mark.parametrize("text", ["", "{", "\x00", "[" * 100_000, "pickle", "9" * 5000])

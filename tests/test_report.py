@@ -202,11 +202,8 @@ def test_without_plotly_the_sentence_says_what_to_install(monkeypatch):
 # -- text --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("style", ["plain", "rich"])
-def test_text_tells_the_result_and_steers_no_terminal(style):
-    if style == "rich":
-        pytest.importorskip("rich")
-    text = render_text(hostile(), style=style, width=160)
+def test_text_tells_the_result_and_steers_no_terminal():
+    text = render_text(hostile(), width=160)
     assert not any(ord(c) < 32 and c != "\n" for c in text)
     assert "\u202e" not in text
     assert "(mean AUC over labels)" in " ".join(text.split())
@@ -214,22 +211,10 @@ def test_text_tells_the_result_and_steers_no_terminal(style):
 
 
 def test_plain_columns_stand_under_each_other():
-    lines = render_text(classes(), style="plain").splitlines()
+    lines = render_text(classes()).splitlines()
     start = lines.index("Scores on the test parts")
     rule, first, second = lines[start + 3], lines[start + 4], lines[start + 5]
     assert len(first) == len(second) == len(rule)
-
-
-def test_a_label_in_brackets_is_no_markup_to_rich():
-    pytest.importorskip("rich")
-    record = classes()
-    record["methods"][0]["name"] = "[bold]x[/bold]"
-    assert "[bold]x[/bold]" in render_text(record, style="rich", width=200)
-
-
-def test_unknown_style_is_one_sentence():
-    with pytest.raises(ValueError, match="style='ansi' is not known: choose one of 'auto'"):
-        render_text(classes(), style="ansi")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_runs_on_the_same_splits_are_paired():
     X, y = load_iris(return_X_y=True)
     one = evaluate(X, y, {"lda": LDA()}, cv=3, alphas=None)
     few = evaluate(X[:, :2], y, {"lda": LDA(), "cca": CCA()}, cv=3, alphas=None)
-    text = compare_text({"all": one, "two columns": few}, style="plain", width=140)
+    text = compare_text({"all": one, "two columns": few}, width=140)
     assert "same labels in the same splits, but other features" in " ".join(text.split())
     assert "Differences to all" in text
     table = text[text.index("Differences to all") :]
@@ -28,7 +28,7 @@ def test_runs_on_the_same_splits_are_paired():
 
 
 def test_runs_of_other_data_are_shown_with_a_warning():
-    text = compare_text({"a": hostile(), "b": classes()}, style="plain", width=120)
+    text = compare_text({"a": hostile(), "b": classes()}, width=120)
     assert "compare their scores with care" in " ".join(text.split())
     assert "Differences to" not in text
 

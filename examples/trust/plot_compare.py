@@ -28,7 +28,7 @@ methods = {
 record = evaluate(
     X, Y, methods, cv=5, repeats=2, alphas=None, name="six labels", seed=0
 )
-text = render_text(record, style="plain")
+text = render_text(record)
 print(text[: text.index("Data")])
 
 # %%

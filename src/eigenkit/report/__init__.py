@@ -8,7 +8,7 @@ Examples
 >>> from eigenkit.report import render_text
 >>> X, y = load_iris(return_X_y=True)
 >>> record = evaluate(X, y, {"lda": LDA()}, cv=3, name="iris")
->>> print(render_text(record, style="plain").splitlines()[0])
+>>> print(render_text(record).splitlines()[0])
 iris
 """
 
@@ -25,7 +25,7 @@ from eigenkit.report.html import document, page, policy
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
 from eigenkit.report.text import text_of, text_of_tables
 from eigenkit.report.words import listed, visible
-from eigenkit.shell import check_choice, check_count
+from eigenkit.shell import check_count
 
 __all__ = [
     "RecordError",
@@ -40,14 +40,12 @@ __all__ = [
 
 
 @described
-def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100) -> str:
+def render_text(record: dict[str, Any], *, width: int = 100) -> str:
     """The record for a terminal.
 
     Parameters
     ----------
     {record}
-    style : {"auto", "plain", "rich"}
-        "auto" draws tables with rich if it is installed. Neither uses colour.
     width : int
         Columns of the terminal.
 
@@ -57,11 +55,10 @@ def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100
 
     {recorded}
     >>> from eigenkit.report import render_text
-    >>> render_text(record, style="plain").splitlines()[0]
+    >>> render_text(record).splitlines()[0]
     'iris'
     """
-    check_choice("style", style, ("auto", "plain", "rich"))
-    return text_of(from_dict(record), style=style, width=check_count("width", width))
+    return text_of(from_dict(record), width=check_count("width", width))
 
 
 @described
@@ -107,26 +104,23 @@ def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     return write_atomically(path, render_html(record))
 
 
-def compare_text(
-    records: Mapping[str, dict[str, Any]], *, style: str = "auto", width: int = 100
-) -> str:
+def compare_text(records: Mapping[str, dict[str, Any]], *, width: int = 100) -> str:
     """Several runs side by side for a terminal.
 
     Parameters
     ----------
     records : dict of name to record
         The differences are to the first.
-    style, width
-        As in :func:`render_text`.
+    width : int
+        Columns of the terminal.
 
     Returns
     -------
     str
     """
-    check_choice("style", style, ("auto", "plain", "rich"))
     runs = _runs(records)
     lines = [line for sentence in told(runs) for line in (sentence, "")]
-    return text_of_tables(lines, runs_tables(runs), style=style, width=check_count("width", width))
+    return text_of_tables(lines, runs_tables(runs), check_count("width", width))
 
 
 def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
