@@ -163,7 +163,7 @@ def _chosen_where(chosen: list[str], nested: bool | None) -> str:
         return f", {what} chosen inside every training part"
     were = "was" if chosen == ["alpha"] else "were"
     return (
-        f" of this model; {what} {were} chosen on the same rows, so that it is optimistic: "
+        f" of this model; {what} {were} chosen on the same rows, so this is optimistic: "
         "eigenkit compare chooses inside the training part"
     )
 
