@@ -18,6 +18,7 @@ from eigenkit import (
     PLSDA,
     AlphaSearchCV,
     CanonicalRidge,
+    KeepSearchCV,
     KernelLDA,
     LeastSquaresProjection,
     OrthogonalPLS,
@@ -28,6 +29,8 @@ from eigenkit import (
     RowBlocks,
     ShrinkageRegression,
     SparseCCA,
+    SparsePLS,
+    SparsePLSDA,
 )
 from eigenkit.analysis import bootstrap, permutation_test
 
@@ -178,6 +181,31 @@ def test_components_are_chosen_over_blocks_as_in_memory(weighted, rng):
     assert not hasattr(found, "x_scores_")
     assert found.n_features_in_ == 5
     np.testing.assert_allclose(found.predict(X), right.predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [NUMBERS, CLASSES])
+def test_numbers_of_variables_are_chosen_over_blocks_as_in_memory(kind, rng):
+    X, y = _data(kind, rng)
+    X, y = X[:90], y[:90]  # three blocks, in each of which the folds are drawn
+    blocks, numbered = (
+        RowBlocks.from_arrays(
+            [lambda i=i, A=A: (A[i : i + 30], y[i : i + 30]) for i in (0, 30, 60)]
+        )
+        for A in (X, np.arange(90)[:, None])
+    )
+    folds = [
+        tuple(np.concatenate([number.ravel() for number, _ in part]) for part in pair)
+        for pair in numbered.folds(3)
+    ]
+    sparse_pls = SparsePLS(2) if kind == NUMBERS else SparsePLSDA(2)
+    found, right = (
+        KeepSearchCV(sparse_pls, keep_x=[1, 3], cv=cv).fit(*given)
+        for cv, given in ((3, (blocks,)), (folds, (X, y)))
+    )
+    assert sorted(np.concatenate([test for _, test in folds])) == list(range(90))
+    np.testing.assert_allclose(found.fold_scores_, right.fold_scores_, rtol=1e-9)
+    assert found.keep_x_ == right.keep_x_
+    assert found.score(blocks) == pytest.approx(right.score(X, y))
 
 
 @pytest.mark.parametrize("search", [PLSRegressionCV(2), AlphaSearchCV(CCA())])

@@ -32,7 +32,15 @@ def triangle(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array:
     ``live`` says which columns of Z are not zero. H may have dependent columns: only Z must have
     none for the fast way.
     """
-    d, k = len(live), H.shape[1]
+    found = _by_products(passes, frame, H, live) if live.any() else None
+    if found is None:
+        found = np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)
+    return found
+
+
+def _by_products(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array | None:
+    """The same from Gram matrices; None where these are too ill-conditioned."""
+    k = H.shape[1]
     G = fill_upper(passes.run(_gram, frame, H, live, None))
     first = Cholesky.of(G[:-k, :-k].copy() if k else G.copy())
     if first is not None and first.rcond > REPAIRABLE:
@@ -43,7 +51,7 @@ def triangle(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array:
         Q = G[: len(R), : len(R)]
         if np.abs(Q - np.eye(len(R))).max() < NEARLY:
             return _assembled(R, G, live, np.asarray(sla.cholesky(Q)))
-    return np.asarray(passes.run(_stacked, frame, H, d + k).R)
+    return None
 
 
 def _assembled(R: Array, G: Array, live: np.ndarray, again: Array | None = None) -> Array:

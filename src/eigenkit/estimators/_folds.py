@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from eigenkit.estimators._blocks import refuse_blocks
+from eigenkit.estimators._block_folds import block_folds, labels_in, refuse_groups
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_given, check_y_names
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
@@ -30,7 +30,7 @@ from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks, dense
-from eigenkit.shell import check_count, lacks
+from eigenkit.shell import lacks
 from eigenkit.tolerances import SUM_ROUNDING
 
 
@@ -276,22 +276,6 @@ class CrossValidated(Estimator):
         return row_numbers(splitter.split(X, y, **to_splitter), y.shape[0])
 
 
-def block_folds(blocks: Any, cv: Any) -> Iterator[tuple[Any, Any]]:
-    """Blocks to fit on and to score on, of as many folds as ``cv`` says."""
-    if not hasattr(blocks, "folds"):
-        raise TypeError(
-            f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
-        )
-    found: Iterator[tuple[Any, Any]] = blocks.folds(5 if cv is None else check_count("cv", cv))
-    return found
-
-
-def refuse_groups(groups: Any) -> None:
-    """Folds of blocks are drawn within the blocks, whatever group a row is of."""
-    if groups is not None:
-        raise ValueError("groups are for arrays: folds of blocks do not keep groups together.")
-
-
 def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pairs of parts of n rows as their numbers; they may come as masks or count from the end."""
     pairs = [[np.asarray(part) for part in pair] for pair in splits]
@@ -329,7 +313,10 @@ class Search(CrossValidated, BestEstimator):
 
     def _folds(self, samples: Samples, judge: Any) -> Iterator[Fold]:
         """The parts of the samples, for fits that ``judge`` scores."""
-        refuse_blocks(self, samples.X)
+        if isinstance(samples.X, Blocks):
+            for train, test in block_folds(samples.X, self.cv):
+                yield Fold(train, None, None, test, labels_in(test))
+            return
         X, y = indexable(samples.X, as_labels(samples.y))
         weight = check_weight(samples.weight, y.shape[0])
         # One class per sample, though a projection that takes them need not be a classifier.

@@ -11,6 +11,7 @@ import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
+from eigenkit.estimators._block_folds import answering
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
 from eigenkit.estimators.sparse_cca import SparseCCA
@@ -122,7 +123,8 @@ class KeepSearchCV(Search):
                 keep = [*before, int(count)]
                 model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
                 model.fit(fold.X, fold.y, fold.weight)
-                table[i, j] = self._scorer(model)(model, fold.X_test, fold.y_test)
+                judged = answering(model, fold.X_test)
+                table[i, j] = self._scorer(model)(judged, fold.X_test, fold.y_test)
         return table
 
     def _scorer(self, model: Any) -> Any:

@@ -5,10 +5,7 @@ A whole grid costs little more than one fit.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from functools import wraps
-from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -17,8 +14,8 @@ from sklearn.base import clone
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._alphas import alpha_path, check_has_alpha
+from eigenkit.estimators._block_folds import FoldSums, answering, gathered, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._fold_sums import FoldSums
 from eigenkit.estimators._folds import (
     RULES,
     CrossValidated,
@@ -26,16 +23,14 @@ from eigenkit.estimators._folds import (
     Samples,
     Search,
     best_of,
-    block_folds,
     fit_head,
     one_standard_error,
-    refuse_groups,
 )
 from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.moments import Blocks, Rows, dense
+from eigenkit.moments import Blocks, Rows
 from eigenkit.shell import check_choice, check_count, check_real, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
@@ -119,10 +114,9 @@ class AlphaSearchCV(Search):
     def _solve(self, problem: Samples, settings: None) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""
         X, y, weight, _ = problem
-        if isinstance(X, Blocks):
-            return self._block_scores(X)
-        # One look at all the data first: bad input is refused before it is cut into folds.
-        clone(self.estimator)._take(X, y, weight)
+        if not isinstance(X, Blocks):
+            # One look at all the data first: bad input is refused before it is cut into folds.
+            clone(self.estimator)._take(X, y, weight)
         judge = self.estimator if self.head is None else self.head
         rows = []
         for fold in self._folds(problem, judge):
@@ -153,59 +147,11 @@ class AlphaSearchCV(Search):
         head = self.head
         if head is None and hasattr(model, "predict"):
             scorer = sklearn.metrics.check_scoring(model, scoring=self.scoring)
-            return float(scorer(model, fold.X_test, fold.y_test))
-        fitted = fit_head(head, model.transform(fold.X), fold.y, fold.weight)
+            return float(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
+        fitted = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
         scorer = sklearn.metrics.check_scoring(fitted, scoring=self.scoring)
-        return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))
-
-    def _block_scores(self, blocks: Any) -> Array:
-        """The same on every fold of rows that come in blocks."""
-        rows = []
-        for train, test in block_folds(blocks, self.cv):
-            models = alpha_path(self.estimator, train, None, self.alphas)
-            rows.append([self._block_score(model, train, test) for model in models])
-        return np.array(rows, dtype=np.float64)
-
-    def _block_score(self, model: Any, train: Any, test: Any) -> float:
-        if self.head is None and hasattr(model, "predict"):
-            judged, X = _answering_blocks(model), test
-            y = _together(test, lambda X: np.empty((X.shape[0], 0)))[1]
-        else:
-            judged = fit_head(self.head, *_together(train, model.transform))
-            X, y, _ = _together(test, model.transform)
-        return float(sklearn.metrics.check_scoring(judged, scoring=self.scoring)(judged, X, y))
-
-
-def _answering_blocks(model: Any) -> Any:
-    """A copy of the model that answers for all rows of blocks at once, as scorers ask it to."""
-    answering = copy.copy(model)
-    for name in ("predict", "predict_proba", "decision_function"):
-        if hasattr(model, name):
-            setattr(answering, name, _over_blocks(getattr(model, name)))
-    answering.score = MethodType(model.score.__wrapped__, answering)  # as of rows in memory
-    return answering
-
-
-def _over_blocks(method: Any) -> Any:
-    @wraps(method)  # scikit-learn knows methods by their names
-    def answer(blocks: Any) -> Array:
-        return _together(blocks, method)[0]
-
-    return answer
-
-
-def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
-    """A function of X that has few columns, y and the weights, of all rows of positive weight."""
-    found: list[list[Array]] = []
-    for X, y, weight in blocks.triples():
-        if X.shape[0]:
-            given = [function(X), y] if weight is None else [function(X), y, weight]
-            there = slice(None) if weight is None else np.asarray(weight) > 0
-            found.append([dense(each)[there] for each in given])
-    if not found:
-        raise ValueError("X holds so few rows that a fold has none: give fewer folds (cv).")
-    T, y, *weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return T, y, weights[0] if weights else None
+        T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
+        return float(scorer(fitted, T, y))
 
 
 def l1_path(

@@ -49,6 +49,8 @@ def check_output(path: str | Path, force: bool = False) -> Path:
 def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     """A binary file that takes its place at the end, if all went well."""
     place = Path(path).absolute()
+    if not place.parent.is_dir():
+        raise FileError(path, f"there is no folder {place.parent}: make it first.")
     _remove_stale(place)
     # The name is known before the file is there: an interruption at any moment takes it away.
     name = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
