@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import replace
 
@@ -262,6 +263,24 @@ def test_other_classifiers_are_not_merged(tmp_path, rng):
              "--out", tmp_path / f"{name}.ek")  # fmt: skip
     models = tmp_path / "a.ek", tmp_path / "b.ek"
     assert "star has a linear SVM" in _run("merge", *models, "--out", tmp_path / "c.ek", code=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [("labels", "star"), ("classes", "lda"), ("classes", "regec")]
+)
+def test_score_takes_files_larger_than_memory(kind, method, tmp_path, rng, monkeypatch):
+    frame, labels = _table(rng, kind)
+    if kind == "classes":
+        frame.loc[[3, 200], "c"] = ""  # rows without a class are left out
+    frame[10:].to_csv(tmp_path / "a.csv", index=False)
+    fit = ("fit", tmp_path / "a.csv", "--labels", labels, "--missing", "drop", "--no-quality")
+    _run(*fit, "--method", method, "--out", tmp_path / "m.ek")
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    score = ("score", tmp_path / "m.ek", tmp_path / "b.csv", "--json")
+    monkeypatch.setattr("eigenkit.models._parsed.rows_per_block", lambda source: 50)
+    whole, blocks = (json.loads(_run(*score, *more)) for more in ((), ("--max-memory", "5kB")))
+    assert blocks["rows"] == whole["rows"] == (240 if kind == "labels" else 238)
+    assert blocks["scores"] == pytest.approx(whole["scores"], rel=1e-9)
 
 
 def test_the_option_is_checked(tmp_path, rng):

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, progress, table
-from eigenkit.cli._data import Counter, found_line, load_data, reading, with_labels
+from eigenkit.cli._data import (
+    Counter,
+    found_line,
+    open_in_memory_or_blocks,
+    reading,
+    with_labels,
+)
 from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
-    from eigenkit.files import Block, Data, Source
+    from eigenkit.files import Block, Source
     from eigenkit.models import Model
 
 Out = Annotated[
@@ -226,18 +232,21 @@ def score(
 
     fitted = load(model)
     options = fitted.target.as_read(reading(given, expected=fitted.expected()))
-    missing = fitted.features.missing
-    whole = load_data(data, options, as_json, "drop" if missing == "drop" else "error")
-    whole = with_labels(whole, fitted.target.kind)
-    scores = _scores(fitted, whole)
+    missing = "drop" if fitted.features.missing == "drop" else "error"
+    source, whole, _ = open_in_memory_or_blocks(data, options, None, True, as_json, missing)
+    if whole is None:
+        known = _told_in_blocks(fitted, source, as_json)
+    else:
+        known = _told(fitted, source, with_labels(whole, fitted.target.kind).block())
+    scores = _scores(fitted, source.path, *known)
     per = scores.pop("per_target", None)
     rows = [[name, _shown(name, value)] for name, value in scores.items()]
-    text = f"{found_line(data, whole.source.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
+    text = f"{found_line(data, source.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
     if per:
         titles = list(per[0])
         cells = [[_shown(*found) for found in row.items()] for row in per]
         text += "\n\n" + table(titles, cells, right=tuple(range(1, len(titles))))
-    return Result({"rows": len(whole.block()), "scores": scores, "targets": per or []}, text)
+    return Result({"rows": len(known[1]), "scores": scores, "targets": per or []}, text)
 
 
 def _shown(metric: str, value: Any) -> Any:
@@ -250,16 +259,46 @@ def _shown(metric: str, value: Any) -> Any:
     return f"{value:.{4 if digits == 3 else digits}f}"
 
 
-def _scores(model: Model, data: Data) -> dict[str, Any]:
-    import numpy as np
-
+def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
+    """The labels of some rows as they stand in the file, predictions, and scores behind these."""
     from eigenkit.files import FileError
 
-    path, block, target = data.source.path, data.block(), model.target
     if block.labels is None:
-        raise FileError(path, f"it holds no labels: the model knows {', '.join(target.columns)}.")
-    y = target.encode(path, block.labels)
-    told, S = model.predict(path, block)
+        names = ", ".join(model.target.columns)
+        raise FileError(source.path, f"it holds no labels: the model knows {names}.")
+    told, S = model.predict(source.path, block)
+    if model.target.kind == "classes" and model.has_probabilities:
+        # Discriminants compare the classes of a row; only probabilities compare rows too.
+        S = model.probabilities(source.path, block)
+    return block.labels, told, S
+
+
+def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, Any, Any]:
+    """The same for a file that is too large: of every row only what is told of it is kept."""
+    import numpy as np
+
+    from eigenkit.files import Data
+    from eigenkit.files._reading import join_labels
+    from eigenkit.models._features import complete
+    from eigenkit.models._parsed import in_blocks
+
+    with progress("reading", as_json) as advance:
+        blocks = in_blocks(source, Counter(advance).step)
+        rows = complete(blocks, model.features.missing, model.features.categorical)
+        parts = [_told(model, source, block) for block in rows if len(block)]
+    labels, told, S = zip(*parts, strict=True)
+    every = Data(np.arange(sum(map(len, told)))[:, None], {}, join_labels(list(labels)), source)
+    kept = with_labels(every, model.target.kind)
+    index = kept.X[:, 0]
+    scores = None if S[0] is None else np.concatenate(S)[index]
+    return kept.labels, np.concatenate(told)[index], scores
+
+
+def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> dict[str, Any]:
+    import numpy as np
+
+    target = model.target
+    y = target.encode(path, labels)
     if target.kind == "numbers":
         truth = y.reshape(len(y), -1)
         return _of_numbers(target.names, truth, np.asarray(told).reshape(truth.shape))
@@ -267,8 +306,6 @@ def _scores(model: Model, data: Data) -> dict[str, Any]:
         target.check_known(path, y)
         names = np.array(target.names, dtype=object)
         Y, P = (np.asarray(v)[:, None] == names for v in (y, told))
-        # Discriminants compare the classes of a row; only probabilities compare rows too.
-        S = model.probabilities(path, block) if model.has_probabilities else S
     else:
         Y, P = y, told
     Y, P = np.asarray(Y, dtype=float), np.asarray(P, dtype=float)

@@ -24,6 +24,7 @@ from eigenkit.shell import shown
 TEXT_KINDS = ("tfidf", "hashing")
 _CATEGORIES = "categories"
 _MISSING = "is missing: fit with --missing mean, or complete the file"
+_INFINITE = "is infinite: correct that cell"
 # More categories than this are text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
 
@@ -228,7 +229,7 @@ class Features:
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(values.sum())  # one that is not finite makes the sum so
         if not finite and np.isinf(values).any():
-            raise self._strange(path, X, start, np.isinf, "is infinite")
+            raise self._strange(path, X, start, np.isinf, _INFINITE)
         if not finite and np.isnan(values).any() and not fills:
             raise self._strange(path, X, start, np.isnan, _MISSING)
         for name in () if fills else self.categorical:
