@@ -680,3 +680,17 @@ def test_what_never_returns_ends_in_an_error(what, message, tmp_path, monkeypatc
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tls://127.0.0.1:1", "needs certificates, and Dask's configuration names none"),
+        ("tcp://127.0.0.1:1", "no scheduler answers at tcp://127.0.0.1:1"),
+    ],
+)
+def test_a_scheduler_that_cannot_be_reached_is_one_sentence(address, said):
+    wait = {"distributed.comm.timeouts.connect": "300ms"}
+    reached = connected(address, unencrypted=True)
+    with dask.config.set(wait), pytest.raises(ValueError, match=said), reached:
+        pass

@@ -201,6 +201,8 @@ def _on_cluster(
 ) -> Result:
     from eigenkit.models._cluster import connected, fit_on_cluster
 
+    if address != "local":  # workers run in folders of their own
+        data = str(Path(data).absolute())
     with connected(address, unencrypted=unencrypted) as client:
         model = fit_on_cluster(client, data, name, options, **how)
     return _kept(model, place, [summary(model)])

@@ -38,8 +38,23 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
             "workers: give a "
             "tls:// address, or --unencrypted if the network is yours alone."
         )
-    with Client(address) as client:
+    with _client(Client, address) as client:
         yield client
+
+
+def _client(make: Any, address: str) -> Any:
+    try:
+        return make(address)
+    except TypeError as error:  # what Dask says of a TLS context that it does not have
+        raise ValueError(
+            f"{address} needs certificates, and Dask's configuration names none: set ca-file, "
+            "client.cert and client.key under distributed.comm.tls, or as DASK_DISTRIBUTED__COMM__"
+            "TLS__CA_FILE and so on."
+        ) from error
+    except OSError as error:
+        raise ValueError(
+            f"no scheduler answers at {address}: start one, or correct the address."
+        ) from error
 
 
 @contextmanager
