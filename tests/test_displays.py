@@ -51,6 +51,27 @@ def test_scores_circle_and_biplot_of_every_projection(model):
     assert both.figure_ is both.ax_.figure
 
 
+def test_the_scores_of_one_component_are_drawn_along_it():
+    two = y < 2
+    fitted = LDA().fit(X[two], y[two])
+    shown = fitted.plot("scores", X[two], y[two])
+    assert shown.components == (0,)
+    assert [text.get_text() for text in shown.ax_.get_yticklabels()] == ["0", "1"]
+    drawn = [marks.get_offsets() for marks in shown.ax_.collections]
+    Z = fitted.transform(X[two])
+    np.testing.assert_allclose(np.vstack(drawn)[:, 0], Z[:, 0])
+    assert [bool(np.all(np.abs(at[:, 1] - k) < 0.31)) for k, at in enumerate(drawn)] == [True] * 2
+    numbers = CCA().fit(X[:, :3], X[:, 3])
+    (marks,) = numbers.plot("scores", X[:, :3], X[:, 3]).ax_.collections
+    np.testing.assert_allclose(marks.get_offsets()[:, 1], X[:, 3])
+    assert len(numbers.plot("scores", X[:, :3]).ax_.get_yticklabels()) == 1
+    chosen = LDA().fit(X, y).plot("scores", X, y, components=(1,))
+    assert chosen.ax_.get_xlabel() == "component 2"
+    for kind in ("circle", "biplot"):
+        with pytest.raises(ValueError, match="there is one component, which ScoresDisplay and"):
+            fitted.plot(kind, X[two])
+
+
 @pytest.mark.parametrize(("kind", "name"), PICTURES.items())
 def test_a_model_draws_every_display_of_itself(kind, name):
     samples = {"scores": (X, y), "biplot": (X, y), "circle": (X,), "regions": (X[:, :2], y)}

@@ -52,16 +52,20 @@ class Display(ABC):
         """Draw on the axes."""
 
 
-def scores_of(estimator: Any, X: Any, components: tuple[int, ...]) -> Array:
-    """Some columns of the scores of X."""
+def scores_of(estimator: Any, X: Any, components: tuple[int, ...] | None) -> Array:
+    """Some columns of the scores of X: by default the first two, or the only one."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "transform"):
         raise ValueError(f"{type(estimator).__name__} has no components: give a projection.")
     Z = np.asarray(estimator.transform(X), dtype=np.float64)
+    if components is None:
+        return Z[:, :2]
     for i in components:
         if not 0 <= i < Z.shape[1]:
+            there = f"there are {Z.shape[1]}, counted from 0"
+            one = "there is one component, which ScoresDisplay and LoadingsDisplay draw"
             raise ValueError(
-                f"components={components!r} is not valid: there are {Z.shape[1]}, counted from 0."
+                f"components={components!r} is not valid: {one if Z.shape[1] == 1 else there}."
             )
     return Z[:, list(components)]
 
@@ -117,7 +121,7 @@ def _draw_arrows(ax: Any, tips: Array, names: list[str]) -> None:
             ax.annotate(names[j], tips[j], ha=side, va="center", fontsize="small")
 
 
-def _label_axes(ax: Any, components: tuple[int, int]) -> None:
+def _label_axes(ax: Any, components: tuple[int, ...]) -> None:
     a, b = components
     ax.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
 
@@ -134,15 +138,15 @@ def draw_bars(ax: Any, values: Array, names: list[str]) -> None:
 @described
 @dataclass(eq=False, repr=False)
 class ScoresDisplay(Display):
-    """Samples in the plane of two components.
+    """Samples in the plane of two components, or along one: beside each other by class, or by y.
 
     Parameters
     ----------
-    scores : array of shape (n_samples, 2)
+    scores : array of shape (n_samples, 2) or (n_samples, 1)
     groups : dict of class to row numbers
     values : array of shape (n_samples,), or None
         Numbers that colour the samples in place of classes.
-    components : (int, int)
+    components : tuple of int
 
     {iris}
     >>> from eigenkit.analysis import ScoresDisplay
@@ -153,7 +157,7 @@ class ScoresDisplay(Display):
     scores: Array
     groups: dict[str, Rows]
     values: Array | None
-    components: tuple[int, int]
+    components: tuple[int, ...]
 
     @classmethod
     def from_estimator(
@@ -162,16 +166,37 @@ class ScoresDisplay(Display):
         X: Any,
         y: Any = None,
         *,
-        components: tuple[int, int] = (0, 1),
+        components: tuple[int, ...] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Project X with a fitted estimator and draw it, coloured by classes or numbers in y."""
+        """Project X with a fitted estimator and draw it, coloured by classes or numbers in y.
+
+        By default the first two components are drawn, or the only one.
+        """
         Z = scores_of(estimator, X, components)
-        return cls(Z, *_in_colours(y, len(Z)), components).plot(ax)
+        shown = tuple(range(Z.shape[1])) if components is None else components
+        return cls(Z, *_in_colours(y, len(Z)), shown).plot(ax)
 
     def _draw(self, ax: Any) -> None:
+        if len(self.components) == 1:
+            self._draw_along(ax)
+            return
         _draw_samples(ax, self.scores, self.groups, self.values)
         _label_axes(ax, self.components)
+
+    def _draw_along(self, ax: Any) -> None:
+        """One component: samples of a class spread over a band, those with numbers at their y."""
+        beside = np.empty(len(self.scores))
+        for place, rows in enumerate(self.groups.values()):
+            beside[rows] = place + 0.6 * (np.arange(len(rows)) * 0.618034 % 1 - 0.5)
+        if self.values is not None:
+            beside = self.values
+        _draw_samples(ax, np.column_stack([self.scores, beside]), self.groups, self.values)
+        ax.set(xlabel=f"component {self.components[0] + 1}")
+        if self.values is None:
+            ax.set_yticks(range(len(self.groups)), self.groups)
+        else:
+            ax.set(ylabel="y")
 
 
 @described
