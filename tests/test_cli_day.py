@@ -347,6 +347,15 @@ def test_a_forgotten_separator_is_suspected(folder: Path) -> None:
     assert "--label-separator ';'" in text
 
 
+def test_a_row_without_labels_shows_the_separator_of_the_others(folder: Path) -> None:
+    write_rows("a.csv", ["u", "tags"], [[i, "|".join("abc"[: i % 4])] for i in range(40)])
+    said = run("fit", "a.csv", "--labels", "tags", "-o", "m.ek", code=1)
+    assert "or give --label-separator '|' if rows may have several, or none." in said
+    write_rows("a.csv", ["u", "y"], [[i, "abc"[: i % 2]] for i in range(40)])
+    said = run("fit", "a.csv", "--labels", "y", "-o", "m.ek", code=1)
+    assert "or give --label-separator if rows may have several, or none." in said
+
+
 @pytest.mark.parametrize(
     ("cell", "hint"),
     [

@@ -13,7 +13,7 @@ from eigenkit import CCA, KernelCCA, OrthonormalizedPLS
 from eigenkit.evaluation import evaluate
 from eigenkit.record import from_dict
 from eigenkit.report.tables import comparison
-from eigenkit.report.words import headline, recommended
+from eigenkit.report.words import headline, protocol_sentence, recommended
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +126,9 @@ def test_errors_have_as_many_decimals_as_their_unit_needs():
         assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}", table.rows[0][1])
         strong = {i for i, j in table.strong if j == 2}
         assert "mean" not in {table.rows[i][0] for i in strong}
+
+
+def test_a_test_file_is_no_split(run):
+    assert " training and 27 test samples in the first); projection" in protocol_sentence(run)
+    told = protocol_sentence(replace(run, protocol=replace(run.protocol, test_begins=53)))
+    assert told.startswith("Measured on a test file (53 training and 27 test samples); projection")

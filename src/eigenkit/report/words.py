@@ -338,10 +338,12 @@ def protocol_sentence(run: Run) -> str:
     p = run.protocol
     numbers = run.data.kind == "numbers"
     on_top = f", then {visible(p.classifier, 200)} per {label_word(run)}"
+    splits = "measured on a test file" if p.test_begins else p.splits
+    first = "" if p.test_begins else " in the first"
     text = (
-        f"{p.splits[:1].upper()}{p.splits[1:]} ({p.n_train:,} training and {p.n_test:,} test "
-        f"samples in the first); {'fitted' if numbers else 'projection learned'} on the training "
-        f"part only{'' if numbers else on_top}."
+        f"{splits[:1].upper()}{splits[1:]} ({p.n_train:,} training and {p.n_test:,} test "
+        f"samples{first}); {'fitted' if numbers else 'projection learned'} on the training part "
+        f"only{'' if numbers else on_top}."
     )
     if p.alphas and any(m.alpha is not None for m in run.methods):
         text += f" Alpha chosen from {counted(len(p.alphas), 'value')} by {p.inner_cv}-fold "
