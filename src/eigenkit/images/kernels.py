@@ -10,7 +10,6 @@ from threading import Event
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 
 from eigenkit.images.arrays import Array
@@ -19,6 +18,7 @@ from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
+from eigenkit.linalg import eigenpairs
 from eigenkit.shell import shown
 from eigenkit.threads import thread_map
 
@@ -207,10 +207,8 @@ def _principal(centred: Array, most: int) -> Array:
     """Directions of most variance, at most this many."""
     n, d = centred.shape
     if n >= d:
-        _, V = eigh(centred.T @ centred, subset_by_index=(d - most, d - 1))
-        return np.asarray(V[:, ::-1].T)
-    values, U = eigh(centred @ centred.T, subset_by_index=(max(n - most, 0), n - 1))
-    values, U = values[::-1], U[:, ::-1]
+        return np.asarray(eigenpairs(centred.T @ centred, most)[1].T)
+    values, U = eigenpairs(centred @ centred.T, most)
     kept = values > 1e-10 * max(values[0], 0)
     return np.asarray((centred.T @ U[:, kept] / np.sqrt(values[kept])).T)
 

@@ -24,10 +24,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from scipy import linalg as sla
 
-from eigenkit.linalg import Array, power_of_two
-from eigenkit.threads import blas_threads
+from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.tolerances import EPS
 
 # g of a covariance, and g' up to a factor.
@@ -152,8 +150,7 @@ def _start(cross: Cross, design: Array) -> Array:
     """Parts of the leading eigenvector of all blocks; what has none gets its own best."""
     widths = np.diff([*cross.begins, len(cross.M)])
     M = cross.M * np.repeat(np.repeat(design, widths, axis=0), widths, axis=1)
-    with blas_threads(len(M)):
-        v = sla.eigh(M, subset_by_index=[len(M) - 1, len(M) - 1])[1][:, 0]
+    v = eigenpairs(M, 1)[1][:, 0]
     for own in cross.blocks():
         size = float(np.linalg.norm(v[own]))
         v[own] = v[own] / size if size > np.sqrt(EPS) else np.eye(1, own.stop - own.start)[0]
