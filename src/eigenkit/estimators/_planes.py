@@ -39,7 +39,7 @@ from eigenkit.moments import Rows
 from eigenkit.shell import check_real, lacks
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
-from eigenkit.tolerances import precision
+from eigenkit.tolerances import EPS, precision
 
 # Sparse data with more rows and more columns than this are only multiplied with.
 LARGE_ORDER = 4000
@@ -56,8 +56,8 @@ def _learns_probabilities(model: Any) -> bool:
     return True
 
 
-def _beyond_rounding(D: Array, X: Any, size: Array) -> Array:
-    """Distances, 0 where they are only rounding of products with numbers of this size.
+def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
+    """Distances to planes, 0 where they are only rounding.
 
     A sample may lie in the planes of several classes: which is the nearest must not depend on
     how they were computed.
@@ -65,10 +65,15 @@ def _beyond_rounding(D: Array, X: Any, size: Array) -> Array:
     eps = 64 * float(np.finfo(D.dtype).eps)
     near = np.flatnonzero((1e6 * eps * D.max(initial=0.0) >= D).any(axis=1))
     if len(near):
-        largest = abs(X[near]).max(axis=1)
+        X, normals, bias = abs(X[near]), np.abs(model.coef_), np.abs(model._bias_)
+        center = np.abs(model._center_)
+        # Of the products, feature by feature: a large one of small weight says nothing of others.
+        bound = eps * (X @ normals.T + normals @ center + bias)
+        largest = X.max(axis=1)
         largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
-        bound = eps * np.sqrt(X.shape[1]) * (largest[:, None] + size)
-        D[near] = np.where(D[near] <= bound, 0.0, D[near])
+        # Of the normals, which were found in double precision.
+        found = 64 * EPS * np.sqrt(X.shape[1]) * (largest[:, None] + center.max() + bias)
+        D[near] = np.where(D[near] <= np.maximum(bound, found), 0.0, D[near])
     return D
 
 
@@ -281,10 +286,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         normals, shift, column = solution.normals, solution.shift, solution.column
         size = np.max(np.abs(normals), axis=1, keepdims=True)
         if not np.all(np.isfinite(size)) or np.any(size == 0):
-            raise ValueError(
-                f"alpha={self.alpha!r} leaves a class without a plane on these data: give a "
-                "smaller alpha, or scale the features."
-            )
+            raise ValueError(self._no_plane())
         length = size * np.linalg.norm(normals / size, axis=1, keepdims=True)
         length *= signs(normals.T)[:, None]
         coef, bias = normals / length, solution.planes.Z[:, -1] / length[:, 0]
@@ -294,10 +296,18 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         center = np.broadcast_to(shift, coef.shape[1:])
         self._center_, self._bias_ = center.astype(self._dtype_), self._cast(bias)
         self.intercept_ = self._cast(bias - coef @ center)
+        if not np.all(np.isfinite(self.intercept_)):  # a plane as far away as no number is
+            raise ValueError(self._no_plane())
         self.eigenvalues_ = self._cast(self._eigenvalues(solution.planes.shares))
         self.n_iter_ = max(1, solution.planes.n_iter)
         if self.probability:
             self._keep_probabilities(problem)
+
+    def _no_plane(self) -> str:
+        return (
+            f"alpha={self.alpha!r} leaves a class without a plane on these data: give a "
+            "smaller alpha, or scale the features."
+        )
 
     def _keep_probabilities(self, problem: ByClass) -> None:
         rows = problem.in_order()
@@ -322,7 +332,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         # What was fitted: parameters may have changed since.
         if not hasattr(self, "dual_coef_"):
             D = np.asarray(np.abs(project(X, self._center_, self.coef_.T) + self._bias_))
-            return _beyond_rounding(D, X, np.abs(self._center_).max() + np.abs(self._bias_))
+            return _beyond_rounding(D, X, self)
         if hasattr(self, "kernel_"):
             K = refuse_overflow(self.kernel_(X, self.X_fit_))
         else:
