@@ -13,8 +13,9 @@ from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, signs
+from eigenkit.linalg import Array, signs, truncated_svd
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
+from eigenkit.solvers.cross_products import Block as Side
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
 
@@ -133,12 +134,12 @@ class RGCCA(Streaming, ManyViews):
             raise ValueError(f"tau={max(taus):g} is above 1: give numbers from 0 to 1.")
         design = self._checked_design(len(columns))
         Z, response = sample.sides()
-        views = [Z.columns(own).in_one_unit() for own in columns]
+        views = [Z.columns(own) for own in columns]
         varying = [j for j, own in enumerate(columns) if not Z.constant[own].all()]
         made = [_block(views[j], taus[j]) for j in varying]
         design = design[np.ix_(varying, varying)]
         if response.shape[1]:
-            made.append(_block(response.in_one_unit(), 0.0, deflates=False))
+            made.append(_block(response, 0.0, deflates=False))
             design = np.pad(design, (0, 1), constant_values=1.0)
             design[-1, -1] = 0.0
         blocks, bases = [block for block, _ in made], [basis for _, basis in made]
@@ -206,6 +207,11 @@ class RGCCA(Streaming, ManyViews):
 
 def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Array]:
     """The view in the coordinates of its singular vectors, and what takes them to X."""
+    if tau == 0 and view.may_be_dense:  # units do not matter, and no column is lost beside others
+        alike = Side.of(view, True, view.column_squares())
+        U, s, V = truncated_svd(alike.toarray(), view.n_samples, alike.grain)
+        return Block(U * s, tau, 0.0, view.total, deflates), V / alike.std[:, None]
+    view = view.in_one_unit()
     U, s, V = view.triplets()
     root = float(np.sqrt(tau) / view.lengths_to_X(np.ones(1))[0])
     return Block(U * s, tau, root, view.total, deflates), view.to_X(V)
