@@ -166,9 +166,9 @@ class Blocked(Scaled):
         return np.asarray(grain(given, self.n_samples, self.eps))
 
     @property
-    def freedom(self) -> float:
-        """The total weight less one sample."""
-        return self.total - (1.0 if self.survey.counted else self.total / self.shape[0])
+    def of_one(self) -> float:
+        """What one sample weighs."""
+        return 1.0 if self.survey.counted else self.total / self.shape[0]
 
     # -- the products ------------------------------------------------------------------
 
@@ -217,8 +217,8 @@ class Blocked(Scaled):
         if not fits(d + k):
             self._refuse()
         R = triangle(self.passes, self.frame, H, ~self.constant)
-        one, mean = self.total - self.freedom, self.to_X(self.mean)
-        Z = Centered.behind(R[:, :d], mean, self.total, one, self.n_samples, self.eps)
+        mean = self.to_X(self.mean)
+        Z = Centered.behind(R[:, :d], mean, self.total, self.of_one, self.n_samples, self.eps)
         return Z, R[:, d:]
 
     def _refuse(self, *_: Any) -> NoReturn:

@@ -188,9 +188,14 @@ class Data:
         return U if self.weight is None else U / np.sqrt(self.weight)[:, None]
 
     @property
+    def of_one(self) -> float:
+        """What one sample weighs."""
+        return one_sample(self.weight) if self.one is None else self.one
+
+    @property
     def freedom(self) -> float:
         """The total weight less one sample."""
-        return self.total - (one_sample(self.weight) if self.one is None else self.one)
+        return self.total - self.of_one
 
     # -- decompositions ----------------------------------------------------------------
 

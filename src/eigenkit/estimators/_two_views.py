@@ -115,7 +115,7 @@ class TwoViewDensity(Streaming, Transformer):
             self._scale_ = np.concatenate([_half_range(*side) for side in each.items()])
             return self._scaled(views)
         X, Y = sample.sides()
-        self._n_samples_ = float(X.total / (X.total - X.freedom))
+        self._n_samples_ = float(X.total / X.of_one)
         self._scale_ = np.concatenate([_deviation("X", X), _deviation("y", Y)])
         return Sides(X, Y, self._scale_)
 

@@ -150,7 +150,7 @@ class BlockedRows:
 def _on_triangle(problem: Problem, factor: Array) -> Problem:
     pencil, Z = problem.pencil, problem.pencil.Z
     R, H = _triangle(pencil, factor)
-    known = Z.total, Z.total - Z.freedom, Z.n_samples, Z.eps
+    known = Z.total, Z.of_one, Z.n_samples, Z.eps
     small = Centered.behind(R, problem.mean, *known)
     return replace(problem, pencil=Pencil(small, H, pencil.alpha))
 
