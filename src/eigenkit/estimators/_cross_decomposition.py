@@ -22,6 +22,7 @@ from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
 from eigenkit.solvers.nipals import skip_missing_scores
 
+NOTHING_SHARED = "X'y is zero up to rounding: X and y have nothing in common."
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "
     "rescale one of them."
@@ -48,7 +49,7 @@ class Pair:
         if self.given is not None:
             return Centered(self.rows.Y @ M, self.rows.weight)
         Y = self.Y
-        one = Y.total - Y.freedom
+        one = Y.of_one
         return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples, Y.eps)
 
 
@@ -143,7 +144,7 @@ class CrossDecomposition(BothSides):
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
-            raise ValueError("X'y is zero up to rounding: X and y have nothing in common.")
+            raise ValueError(NOTHING_SHARED)
         if len(found) < wanted and self.n_components is not None:
             warnings.warn(
                 f"n_components={wanted}, but X and y have nothing left in common after "
@@ -195,7 +196,7 @@ class CrossDecomposition(BothSides):
         else:
             white = np.diag(unit / np.sqrt(found.x_norms))
         self._score_whitener_ = self._cast(white * np.sqrt(Z.freedom))
-        self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
+        self._n_samples_ = float(Z.total / Z.of_one)
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""

@@ -350,6 +350,8 @@ def best_thresholds(Y: sparse.csc_array, S: sparse.csc_array) -> Array:
 
     Between two scores that differ the threshold is half-way.
     """
+    if S.nnz == 0:  # nobody has voted
+        return np.full(S.shape[1], 0.5)
     columns = np.repeat(np.arange(S.shape[1]), np.diff(S.indptr))
     truth = np.asarray(Y[S.indices, columns]).ravel() != 0
     carried = np.asarray(Y.sum(axis=0)).ravel()

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS
+from eigenkit.estimators._cross_decomposition import NOTHING_SHARED, Fit, Pair, StreamedPLS
 from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
@@ -102,6 +102,8 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         U, s, Vt = np.linalg.svd(cross.xy, full_matrices=False)
         s = s[above_rounding(s, *cross.xy.shape)]
         keep = [j for j, size in enumerate(s) if not cross.is_rounding(U[:, j], Vt[j], size)]
+        if not keep:
+            raise ValueError(NOTHING_SHARED)
         W = U[:, keep[:l]]
         found = correct(X, W, int(self.n_orthogonal))
         room = len(W) - W.shape[1]  # without any, nobody expects a component

@@ -300,6 +300,7 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
     W, values, basis, report = found.W, found.eigenvalues, found.basis, found.report
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
+        found = found if found.gram is None else replace(found, gram=np.eye(1))
     if not known:
         residual, orthogonality = _errors(pencil, W, values, BW)
         report = replace(report, residual=residual, orthogonality=orthogonality)
