@@ -21,7 +21,17 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
+from eigenkit import (
+    CCA,
+    LDA,
+    PCA,
+    AlphaSearchCV,
+    HypergraphSpectral,
+    ProbabilisticCCA,
+    RowBlocks,
+    SparseCCA,
+    SparsePLS,
+)
 from eigenkit.data import LocalPasses
 from eigenkit.models._cluster import _settings, connected
 from eigenkit.models._dask import INSIDE_BYTES, TASK_BYTES, ClusterPasses
@@ -79,6 +89,9 @@ def client():
         (CCA(), "labels"),
         (HypergraphSpectral(), "labels"),
         (PCA(2), "labels"),
+        (SparsePLS(2, keep_x=5), "labels"),
+        (SparseCCA(2), "labels"),
+        (ProbabilisticCCA(), "labels"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
 )
@@ -86,8 +99,17 @@ def test_the_bits_are_those_of_one_process(client, model, kind):
     parts = [dask.delayed(_part)(seed, kind) for seed in range(11)]
     found = model.fit(RowBlocks.from_dask(client, parts))
     components = found.components_.copy()
-    here = model.fit(_here([_part(seed, kind) for seed in range(11)]))
+    local = _here([_part(seed, kind) for seed in range(11)])
+    here = model.fit(local)
     np.testing.assert_array_equal(components, here.components_)
+    if hasattr(model, "score"):
+        assert model.score(RowBlocks.from_dask(client, parts)) == model.score(local)
+
+
+def test_blocks_on_a_cluster_have_no_folds(client):
+    blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(seed) for seed in range(2)])
+    with pytest.raises(TypeError, match="X is blocks on a cluster, which have no folds: choose on"):
+        AlphaSearchCV(LDA()).fit(blocks)
 
 
 def test_only_sums_come_to_the_client(client, monkeypatch):

@@ -102,8 +102,9 @@ def _close(model, whole, X):
             np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("weights", ["none", "counts", "shares"])
-@pytest.mark.parametrize("small", [False, True], ids=["rows", "factor"])
+@pytest.mark.parametrize(
+    ("small", "weights"), [(False, "none"), (True, "counts"), (True, "shares")], ids=str
+)
 @pytest.mark.parametrize("name", MAKERS)
 def test_batches_give_the_model_of_all_rows(name, small, weights, rng, monkeypatch):
     if small:
@@ -147,7 +148,7 @@ def test_two_sites(name, rng):
 @pytest.mark.parametrize("name", MAKERS)
 def test_threads_do_not_change_the_bits(name, rng, monkeypatch):
     X, y = _data(name, rng)
-    blocks = RowBlocks.from_arrays(list(_parts(X, y, cuts=range(7, N, 7))))
+    blocks = RowBlocks.from_arrays(list(_parts(X, y, cuts=range(9, N, 30))))
     found = []
     for threads in (1, 4):
         monkeypatch.setattr("eigenkit.data.passes.available", lambda n=threads: n)

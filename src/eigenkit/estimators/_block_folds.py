@@ -23,7 +23,8 @@ def block_folds(blocks: Any, cv: Any) -> Iterator[tuple[Any, Any]]:
     """Blocks to fit on and to score on, of as many folds as ``cv`` says."""
     if not hasattr(blocks, "folds"):
         raise TypeError(
-            f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
+            "X is blocks on a cluster, which have no folds: choose on blocks of this process, or "
+            "fit each setting and compare the score of other blocks."
         )
     found: Iterator[tuple[Any, Any]] = blocks.folds(5 if cv is None else check_count("cv", cv))
     return found

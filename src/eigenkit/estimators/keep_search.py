@@ -35,7 +35,8 @@ class KeepSearchCV(Search):
     keep_x : sequence of int, optional
         The grid; by default 1, 2, 4, ... and all features.
     cv : int, splitter or iterable, optional
-        As in scikit-learn's GridSearchCV; 5 folds by default.
+        As in scikit-learn's GridSearchCV; 5 folds by default. For :class:`RowBlocks` a number:
+        folds are drawn within the blocks.
     rule : {"one_standard_error", "min"}
         The fewest variables whose mean score is within one standard error of the best, or
         those of the best score (the least error).

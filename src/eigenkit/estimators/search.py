@@ -52,7 +52,8 @@ class AlphaSearchCV(Search):
     alphas : sequence of float
         The grid.
     cv : int, splitter or iterable, optional
-        As in scikit-learn's GridSearchCV; 5 folds by default. Folds of a 0/1 label matrix
+        As in scikit-learn's GridSearchCV; 5 folds by default. For :class:`RowBlocks` a number:
+        folds are drawn within the blocks. Folds of a 0/1 label matrix
         keep the share of every label (:class:`~eigenkit.evaluation.LabelStratifiedKFold`).
     scoring : str or callable, optional
         What to maximize: a scorer of the head, or of the projection itself where it
@@ -232,7 +233,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         The largest number of components to try (at most the number of features and one less
         than the samples of a fold); None for all.
     cv : int, splitter or iterable
-        As in scikit-learn; None is 5 folds.
+        As in scikit-learn; None is 5 folds. For :class:`RowBlocks` a number: folds are drawn within
+        the blocks.
     rule : {"one_standard_error", "min"}
         The fewest components whose error is within one standard error of the least, or those
         of the least error.
