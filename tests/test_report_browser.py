@@ -297,6 +297,21 @@ def test_one_component_has_no_circle(browser, tmp_path):
     visit.context.close()
 
 
+def test_names_of_arrows_do_not_lie_on_each_other(browser, tmp_path):
+    record = classes()
+    first = next(m for m in record["methods"] if (m["model"] or {}).get("label_correlations"))
+    loadings = first["model"]["loadings"]
+    places = [[0.9, 0.1], [0.6, 0.12], [-0.5, 0.1], [0.4, 0.6]]  # the second beside the first
+    for item, place in zip(loadings, places, strict=False):
+        item["correlations"][:2] = place
+    del loadings[len(places) :]
+    visit = Visit(browser, write_html(record, tmp_path / "arrows.html"))
+    drawn = visit.page.locator("#plot-circle .textpoint text").all_text_contents()
+    shown = [item["name"] in drawn for item in loadings]
+    assert shown == [True, False, True, True]
+    visit.context.close()
+
+
 def test_classes_are_all_coloured_at_first(browser, tmp_path):
     visit = Visit(browser, write_html(classes(), tmp_path / "classes.html"))
     assert visit.page.locator("#chips input:checked").count() == 3

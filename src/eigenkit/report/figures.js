@@ -220,8 +220,9 @@ function separation(c) {
 function arrows(c, loadings, far, [i, j]) {
   const marks = loadings.map((f) => ({ x: f.correlations[i] * far, y: (f.correlations[j] || 0) * far, name: plain(f.name.slice(0, 28)), r: f.correlations }));
   const told = marks.map((k) => `<b>${k.name}</b><br>${round(k.r[i], 2)}, ${round(k.r[j] || 0, 2)}`);
-  // Only the longest are named, or names lie on each other.
-  const text = marks.map((k, n) => (n < 12 ? k.name : ""));
+  // Only the longest are named, and none beside a longer one on its side, or names lie on each other.
+  const beside = (k, o) => k.x < 0 === o.x < 0 && Math.abs(k.y - o.y) < 0.06 * far && Math.abs(k.x - o.x) < 0.4 * far;
+  const text = marks.map((k, n) => (n < 12 && !marks.slice(0, n).some((o) => beside(k, o)) ? k.name : ""));
   return [
     { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: c.soft, width: 1 }, x: marks.flatMap((k) => [0, k.x, null]), y: marks.flatMap((k) => [0, k.y, null]) },
     { type: "scatter", mode: "markers+text", x: marks.map((k) => k.x), y: marks.map((k) => k.y), text, hovertext: told, hoverinfo: "text", cliponaxis: false,
