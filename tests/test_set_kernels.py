@@ -311,10 +311,10 @@ def test_training_sets_are_kept_as_counts():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (MeanMap(0.0), "gamma=0 is not valid"),
+        (MeanMap(0.0), "gamma=0.0 is not valid"),
         (VisualWords(0), "n_words=0 is not valid"),
         (FisherVectors(-1), "n_gaussians=-1 is not valid"),
-        (Pooled(0.0), "gamma=0 is not valid"),
+        (Pooled(0.0), "gamma=0.0 is not valid"),
     ],
 )
 def test_bad_parameters_of_the_others(kernel, message):

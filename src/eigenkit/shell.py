@@ -34,9 +34,40 @@ def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf)
 
 def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
     """``value`` as a finite float above zero."""
-    if check_real(name, value) == 0.0:
-        raise ValueError(f"{name}=0 is not valid: give a number above 0{hint}.")
-    return float(value)
+    number = 0.0
+    with suppress(ValueError):
+        number = check_real(name, value)
+    if number == 0.0:
+        raise ValueError(f"{name}={shown(value)} is not valid: give a finite number above 0{hint}.")
+    return number
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """``value``, True or False: what only counts as true may be meant otherwise."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={shown(value)} is not valid: give True or False.")
+    return bool(value)
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether ``value`` is meant as several."""
+    several = hasattr(value, "__len__") and not isinstance(value, str | bytes)
+    return several and bool(getattr(value, "ndim", 1))
+
+
+def check_sequence(name: str, value: Any, what: str) -> list[Any]:
+    """The members of ``value``, which are ``what``; a single one is not taken for a sequence."""
+    with suppress(TypeError):
+        if is_sequence(value) and not isinstance(value, Mapping):
+            if len(value) == 0:
+                raise ValueError(f"{name} is empty: give {what}.")
+            return list(value)
+    raise ValueError(f"{name}={shown(value)} is not valid: give a sequence of {what}.")
+
+
+def one_or_several(name: str, value: Any, what: str) -> list[Any]:
+    """The members of a sequence, or the one value."""
+    return check_sequence(name, value, what) if is_sequence(value) else [value]
 
 
 def counted(n: int, word: str) -> str:
@@ -52,8 +83,8 @@ def counted(n: int, word: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """The value as it would be typed, cut where that is long."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    """The value as it would be typed, on one line, cut where that is long."""
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

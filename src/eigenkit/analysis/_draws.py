@@ -12,6 +12,9 @@ from sklearn.utils import check_random_state
 
 from eigenkit.threads import blas_threads
 
+# Their statistics alone take a gigabyte.
+MOST_DRAWS = 100_000_000
+
 Progress = bool | Callable[[int, int], Any] | None
 
 
@@ -21,7 +24,9 @@ def root_seed(random_state: Any) -> int:
 
 
 def sizes(n_draws: int, batch: int) -> list[int]:
-    """How many draws each batch makes."""
+    """How many draws each batch makes; so many that their results fit in memory."""
+    if n_draws > MOST_DRAWS:
+        raise ValueError(f"{n_draws:.3g} draws are too many: ask for at most {MOST_DRAWS:,}.")
     return [min(batch, n_draws - start) for start in range(0, n_draws, batch)]
 
 

@@ -156,6 +156,8 @@ def refuse(estimator: Any) -> None:
     projects = hasattr(estimator, "transform")
     if projects and (hasattr(estimator, "kernel") or hasattr(estimator, "kernels")):
         raise TypeError(f"estimator is {name}, which has weights of samples, not of features.")
+    if hasattr(estimator, "graph"):
+        raise TypeError(f"estimator is {name}, whose graph joins samples: these cannot be redrawn.")
     if hasattr(estimator, "estimator"):
         raise TypeError(f"estimator is {name}, which fits another: give its best_estimator_.")
     if isinstance(estimator, PLSRegressionCV):

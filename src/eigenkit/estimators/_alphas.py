@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._streams import like
-from eigenkit.shell import check_real, what_is
+from eigenkit.shell import check_real, check_sequence, what_is
 
 
 def check_has_alpha(estimator: Any) -> None:
@@ -60,9 +60,8 @@ def alpha_path(
     [0.1, 10.0]
     """
     check_has_alpha(estimator)
-    alphas = [check_real("alphas", alpha) for alpha in alphas]
-    if not alphas:
-        raise ValueError("alphas is empty: give at least one value.")
+    given = check_sequence("alphas", alphas, "numbers")
+    alphas = [check_real("alphas", alpha) for alpha in given]
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
     problem = first._problem(first._sample(X, y, sample_weight))

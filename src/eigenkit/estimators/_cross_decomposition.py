@@ -17,7 +17,7 @@ from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most
+from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, shown
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
 from eigenkit.solvers.nipals import skip_missing_scores
@@ -84,8 +84,8 @@ class CrossDecomposition(BothSides):
         pair = self.scale if isinstance(self.scale, tuple | list) else (self.scale, self.scale)
         if len(pair) != 2 or not all(isinstance(s, bool | np.bool_) for s in pair):
             raise ValueError(
-                f"scale={self.scale!r} is not valid: give True, False, or a pair of them for X and "
-                "y."
+                f"scale={shown(self.scale)} is not valid: give True, False, or a pair of them for "
+                "X and y."
             )
         return bool(pair[0]), bool(pair[1])
 

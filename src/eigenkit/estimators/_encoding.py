@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -197,17 +198,21 @@ def check_same_rows(n: int, n_y: int) -> None:
         )
 
 
-def check_groups(groups: Any, n: int) -> np.ndarray:
-    """The group of every sample, as a number."""
+def check_groups(groups: Any, n: int, each: str = "group for each of {n} samples") -> np.ndarray:
+    """The group of every sample, as a number in the order of the groups, as scikit-learn has them.
+
+    Groups of several kinds, which have no order, are counted as they come.
+    """
     groups = as_labels(groups, "groups")
     if groups.shape != (n,):
-        raise ValueError(
-            f"groups has shape {groups.shape}: give one group for each of {n} samples."
-        )
+        raise ValueError(f"groups has shape {groups.shape}: give one {each.format(n=n)}.")
     if any(group is None or group != group for group in groups):
-        raise ValueError("groups holds a missing value (None or NaN): give every row a group.")
-    names = {name: i for i, name in enumerate(dict.fromkeys(groups.tolist()))}
-    return np.array([names[name] for name in groups.tolist()])
+        raise ValueError("groups holds a missing value (None or NaN): give every one a group.")
+    names = list(dict.fromkeys(groups.tolist()))
+    with suppress(TypeError):
+        names.sort()
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[name] for name in groups.tolist()])
 
 
 def distinct_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -343,6 +343,8 @@ class Projection(Streaming, Transformer):
     def _keep(self, problem: Problem, solution: Solution) -> None:
         n_found = solution.W.shape[1]
         shared = "the rank of what X and y share"
+        if (rank := getattr(self, "label_rank", None)) is not None:
+            shared += f" with label_rank={rank!r}"
         l = check_at_most("n_components", self.n_components, n_found, shared)
         self._set(
             mean_=problem.mean,

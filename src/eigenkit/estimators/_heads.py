@@ -29,11 +29,12 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_numbers, encode_responses
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._streams import results
-from eigenkit.estimators._validation import part_of
+from eigenkit.estimators._validation import numbers_in, part_of
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array, eigenpairs, ratio
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import shown
 from eigenkit.targets import Labels
 from eigenkit.tolerances import EPS, above_rounding, along
 
@@ -109,9 +110,9 @@ def checked_priors(priors: Any, shares: Array) -> Array:
     """Probabilities of the classes: those given, made to sum to one, or their shares."""
     if priors is None:
         return shares
-    given = np.asarray(priors, dtype=np.float64)
+    given = numbers_in("priors", priors)
     if given.shape != shares.shape or not np.all(np.isfinite(given)) or np.any(given < 0):
-        raise ValueError(f"priors={priors!r} is not valid: give {len(shares)} numbers >= 0.")
+        raise ValueError(f"priors={shown(priors)} is not valid: give {len(shares)} numbers >= 0.")
     if not given.sum() > 0:
         raise ValueError(f"priors={priors!r} is zero for every class.")
     unknown = np.flatnonzero((given > 0) & ~(shares > 0))

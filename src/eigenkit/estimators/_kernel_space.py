@@ -29,7 +29,7 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real, take_parameters
+from eigenkit.shell import check_choice, check_count, check_real, shown, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 
@@ -47,7 +47,7 @@ def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) ->
     check_real("degree", given.degree)
     check_real("coef0", given.coef0, low=-np.inf)
     if params is not None and not isinstance(params, dict):
-        raise TypeError(f"kernel_params={params!r} is not valid: give a dict of keyword arguments.")
+        raise TypeError(f"kernel_params={shown(params)} is not valid: give a dict of arguments.")
 
 
 def check_kernel_space(model: Any) -> None:

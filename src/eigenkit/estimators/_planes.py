@@ -36,7 +36,7 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_real, lacks
+from eigenkit.shell import check_flag, check_real, lacks
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 from eigenkit.tolerances import EPS, precision
@@ -199,6 +199,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     def _settings(self) -> None:
         check_real("alpha", self.alpha)
+        check_flag("probability", self.probability)
         check_kernel_space(self)
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:

@@ -15,6 +15,7 @@ from eigenkit.data import CenteredKernel, check_finite
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel, rounding
 from eigenkit.linalg import Array
+from eigenkit.shell import shown
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class FeatureRows:
             given = []
         if not given or isinstance(asked, str):
             raise ValueError(
-                f"kernels={asked!r} is not valid: give a list of kernels, or 'precomputed'."
+                f"kernels={shown(asked)} is not valid: give a list of kernels, or 'precomputed'."
             )
         return tuple(_as_kernel(kernel).fitted(self.X, weight) for kernel in given)
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.data import SAFE_RANGE, check_finite
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, real_numbers
 from eigenkit.moments import Blocks
 from eigenkit.shell import what_is
 
@@ -95,6 +95,8 @@ def plain_words(name: str) -> Iterator[None]:
     """Turn errors of numpy and scikit-learn into one sentence about the argument ``name``."""
     try:
         yield
+    except OverflowError as error:
+        raise ValueError(f"{name} holds a number beyond float64: give smaller ones.") from error
     except (TypeError, ValueError) as error:
         said = str(error)
         found = next((start for start in _SENTENCES if start in said), None)
@@ -103,6 +105,12 @@ def plain_words(name: str) -> Iterator[None]:
         what = said.partition(found)[2].removeprefix("np.str_(").removesuffix(")")
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(_SENTENCES[found].format(name=name, said=said, what=what)) from error
+
+
+def numbers_in(name: str, values: Any) -> Array:
+    """An array of floats, or one sentence about the argument ``name``."""
+    with plain_words(name):
+        return real_numbers(name, values)
 
 
 Y_COMES_WITH_BLOCKS = "X is a collection of blocks: put y and weights into it, as (X, y, weight)."
@@ -162,7 +170,8 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     """Weights as float64, None if all are one."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight)
+    with plain_words("sample_weight"):
+        weight = np.asarray(sample_weight)
     if isinstance(sample_weight, np.ma.MaskedArray) or weight.dtype.kind == "c":
         kind = "complex" if weight.dtype.kind == "c" else "a masked array"
         raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")

@@ -16,11 +16,11 @@ from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._encoding import check_y_given, labels_of
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head, row_numbers
-from eigenkit.estimators._validation import check_weight, check_X
+from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.kernels import kernel_distances, near_zero
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real, what_is
+from eigenkit.shell import check_choice, check_count, check_real, one_or_several, what_is
 from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplacian, root
 from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import SYMMETRY_TOL
@@ -158,9 +158,7 @@ class GraphRegularized(BestEstimator):
 
     def _settings(self) -> list[float]:
         """The values of mu to try."""
-        grid = [self.mu] if np.ndim(self.mu) == 0 else list(self.mu)  # type: ignore[arg-type]
-        if not grid:
-            raise ValueError("mu is empty: give at least one value.")
+        grid = one_or_several("mu", self.mu, "numbers")
         check_count("n_neighbors", self.n_neighbors)
         check_choice("weights", self.weights, WEIGHTS)
         self._check_estimator()
@@ -232,9 +230,10 @@ class GraphRegularized(BestEstimator):
         """The weights of the edges, if they were given and are used."""
         if self.graph is None or not np.any(self.mu):
             return None
-        A = sparse.csr_array(self.graph)
+        A = self.graph if sparse.issparse(self.graph) else numbers_in("graph", self.graph)
         if A.shape != (n, n):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
+        A = sparse.csr_array(A)
         if A.nnz and (not np.all(np.isfinite(A.data)) or A.data.min() < 0):
             raise ValueError("graph holds a negative or non-finite weight: give weights >= 0.")
         if abs(A - A.T).max() > SYMMETRY_TOL * abs(A).max():

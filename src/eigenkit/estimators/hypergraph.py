@@ -14,7 +14,7 @@ from eigenkit.data import constant_columns, one_sample
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._estimator import Estimator, Projection
-from eigenkit.estimators._validation import NO_VARIANCE, check_X, warn_degenerate
+from eigenkit.estimators._validation import NO_VARIANCE, check_X, numbers_in, warn_degenerate
 from eigenkit.linalg import Array, eigenpairs, fixed_start, ratio, signs
 from eigenkit.moments import Problem, Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, shown, take_parameters
@@ -116,7 +116,7 @@ def edge_weights(name: str, given: Any, n: int, what: str) -> Array | float:
     """Positive weights of the edges of a hypergraph, 1 by default."""
     if given is None:
         return 1.0
-    weight = np.asarray(given, dtype=np.float64)
+    weight = numbers_in(name, given)
     if weight.shape != (n,) or not np.all(np.isfinite(weight)) or np.any(weight <= 0):
         raise ValueError(
             f"{name}={shown(given)} is not valid: give {n} positive numbers, one per {what}."

@@ -18,7 +18,14 @@ from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.linalg import Array
 from eigenkit.moments import dense
-from eigenkit.shell import check_choice, check_count, check_real, with_article
+from eigenkit.shell import (
+    check_choice,
+    check_count,
+    check_real,
+    check_sequence,
+    what_is,
+    with_article,
+)
 
 
 class KeepSearchCV(Search):
@@ -85,6 +92,11 @@ class KeepSearchCV(Search):
 
     def _settings(self) -> None:
         check_choice("rule", self.rule, RULES)
+        if not hasattr(self.estimator, "keep_x"):
+            raise TypeError(
+                f"estimator is {what_is(self.estimator)}, which keeps no number of variables: give "
+                "a SparsePLS or SparsePLSDA."
+            )
 
     def _solve(self, problem: Samples, settings: None) -> list[int]:
         """What each component keeps, of as many components as are best."""
@@ -111,9 +123,8 @@ class KeepSearchCV(Search):
         if self.keep_x is None:
             powers = 2 ** np.arange(int(np.log2(d)) + 1)
             return np.unique(np.append(powers, d))
-        grid = [check_count("keep_x", n, hint=" in the grid") for n in self.keep_x]
-        if not grid:
-            raise ValueError("keep_x is empty: give the numbers of variables to try.")
+        given = check_sequence("keep_x", self.keep_x, "numbers of variables to try")
+        grid = [check_count("keep_x", n, hint=" in the grid") for n in given]
         return np.unique(np.minimum(grid, d))
 
     def _scores(self, folds: list[Fold], before: list[int]) -> Array:

@@ -19,6 +19,7 @@ from eigenkit.shell import (
     UNCHANGED,
     check_all_or_count,
     check_at_most,
+    check_flag,
     check_real,
     take_parameters,
 )
@@ -105,7 +106,7 @@ class KernelPCA(KernelSpace):
         check_all_or_count("n_components", self.n_components)
         check_real("alpha", self.alpha)
         check_kernel_space(self)
-        if self.fit_inverse_transform and self._precomputed:
+        if check_flag("fit_inverse_transform", self.fit_inverse_transform) and self._precomputed:
             raise ValueError(
                 "fit_inverse_transform=True needs the samples themselves, but kernel='precomputed' "
                 "gives only their inner products: set it to False."

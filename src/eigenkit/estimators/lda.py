@@ -26,7 +26,7 @@ from eigenkit.estimators._streams import Result, results
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_real, take_parameters
+from eigenkit.shell import check_choice, check_flag, check_real, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EPS
@@ -121,6 +121,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
 
     def _settings(self) -> Settings:
         self._shrunken_to()
+        check_flag("store_covariance", self.store_covariance)
         return super()._settings()
 
     def _check_stream(self) -> None:

@@ -103,6 +103,10 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     def _settings(self) -> None:
         check_count("n_neighbors", self.n_neighbors)
+        if self.projection is not None and not hasattr(self.projection, "fit"):
+            raise TypeError(
+                f"projection is {what_is(self.projection)}: give a projection, or None."
+            )
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
 
@@ -111,7 +115,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""
         self._sparse_labels_ = sparse.issparse(y)
-        self._one_class_ = not self._sparse_labels_ and (y.ndim == 1 or y.shape[1] == 1)
+        self._one_class_ = not self._sparse_labels_ and (y.ndim < 2 or y.shape[1] == 1)
         if self._one_class_:
             return class_columns(self, y, n, classes, reset, instead="give a 0/1 matrix")
         self.classes_ = np.arange(y.shape[1])

@@ -137,6 +137,6 @@ def label_powerset(y: Any) -> tuple[np.ndarray, np.ndarray]:
            [1, 1]])
     """
     y = dense(as_labels(y))
-    J = check_indicator(y, y.shape[0])
+    J = check_indicator(y, len(np.atleast_1d(y)))
     label_sets, classes = distinct_rows(J.astype(np.int64))
     return classes, label_sets

@@ -18,7 +18,7 @@ from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._folds import Delegating
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful
-from eigenkit.estimators._validation import check_weight, check_X
+from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
@@ -27,7 +27,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.kernels import checked_kernel
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real, what_is
+from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,
@@ -250,8 +250,9 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _learned(self, bank: KernelBank) -> KernelWeights:
         if isinstance(self.weights, str) and self.weights == "silp":
+            told = callable(self.verbose) or check_flag("verbose", self.verbose)
             progress = self.verbose if callable(self.verbose) else _write_progress
-            return silp(bank, self.tol, self.max_iter, progress if self.verbose else None)
+            return silp(bank, self.tol, self.max_iter, progress if told else None)
         if isinstance(self.weights, str) and self.weights == "best":
             return best_single(bank)
         return fixed(bank, self._given_weights(bank.p))
@@ -259,10 +260,11 @@ class MultipleKernelProjection(Delegating, Transformer):
     def _given_weights(self, p: int) -> Array:
         if isinstance(self.weights, str):
             return np.full(p, 1.0 / p)
-        given = np.asarray(self.weights, dtype=np.float64)
+        given = numbers_in("weights", self.weights)
         if given.shape != (p,) or not np.all(np.isfinite(given)) or np.any(given < 0):
             raise ValueError(
-                f"weights={self.weights!r} is not valid: give {p} numbers >= 0, one per kernel."
+                f"weights={shown(self.weights)} is not valid: give {p} numbers >= 0, one per "
+                "kernel."
             )
         if not given.any():
             raise ValueError("weights are zero for every kernel: give some kernel a weight.")

@@ -11,13 +11,20 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, SideBySide, project
+from eigenkit.estimators._encoding import check_groups
 from eigenkit.estimators._estimator import Estimator, Transformer
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_all_or_count, check_at_most, check_real
+from eigenkit.shell import (
+    check_all_or_count,
+    check_at_most,
+    check_real,
+    check_sequence,
+    is_sequence,
+)
 from eigenkit.solvers.multiview import solve_views
 
 
@@ -78,11 +85,9 @@ class ManyViews(Transformer):
             widths = [shape.n_features_in_ for shape in self._views_]
             columns = np.split(np.arange(d), np.cumsum(widths)[:-1])
         else:
-            groups = np.arange(d) if self.groups is None else np.asarray(self.groups)
-            if groups.shape != (d,):
-                raise ValueError(
-                    f"groups has shape {groups.shape}: give one label for each of the {d} columns."
-                )
+            groups = np.arange(d)
+            if self.groups is not None:
+                groups = check_groups(self.groups, d, "label for each of the {n} columns")
             columns = [np.flatnonzero(groups == label) for label in np.unique(groups)]
         if len(columns) < 2:
             raise ValueError(
@@ -138,11 +143,12 @@ def _is_matrix(view: Any) -> bool:
 
 def per_view(name: str, given: Any, n_views: int) -> list[float]:
     """One number for each view, from one for all or a sequence of them."""
-    if np.ndim(given) == 0:
+    if not is_sequence(given):
         return [check_real(name, given)] * n_views
-    if len(given) != n_views:
-        raise ValueError(f"{name} has {len(given)} values for {n_views} views: give one for each.")
-    return [check_real(name, value) for value in given]
+    values = check_sequence(name, given, "numbers")
+    if len(values) != n_views:
+        raise ValueError(f"{name} has {len(values)} values for {n_views} views: give one for each.")
+    return [check_real(name, value) for value in values]
 
 
 def warn_of_exact_fits(name: str, ridges: list[float], columns: list[np.ndarray], n: int) -> None:

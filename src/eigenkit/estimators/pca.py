@@ -28,7 +28,14 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_at_most, check_choice, check_count, check_real
+from eigenkit.shell import (
+    UNCHANGED,
+    check_at_most,
+    check_choice,
+    check_count,
+    check_flag,
+    check_real,
+)
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
@@ -158,6 +165,7 @@ class PCA(Density):
 
     def _settings(self) -> Settings:
         self._wanted()
+        check_flag("whiten", self.whiten)
         return Settings(
             solver=self._chosen_solver(),
             tol=check_real("tol", self.tol),

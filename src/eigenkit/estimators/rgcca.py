@@ -10,7 +10,7 @@ import numpy as np
 from eigenkit.data import Centered
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import NO_VARIANCE
+from eigenkit.estimators._validation import NO_VARIANCE, numbers_in
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, signs, truncated_svd
@@ -146,7 +146,7 @@ class RGCCA(Streaming, ManyViews):
         return Blocks(Z, columns, varying, blocks, bases, design)
 
     def _checked_design(self, n_views: int) -> Array:
-        design = np.asarray(self.design, dtype=np.float64)
+        design = numbers_in("design", self.design)
         if design.ndim == 0:
             design = np.full((n_views, n_views), check_real("design", self.design))
         if design.shape != (n_views, n_views):

@@ -111,6 +111,8 @@ class AlphaSearchCV(Search):
     def _settings(self) -> None:
         check_choice("rule", self.rule, RULES)
         check_has_alpha(self.estimator)
+        if self.head is not None and not hasattr(self.head, "fit"):
+            raise TypeError(f"head is {what_is(self.head)}: give an estimator, or None.")
 
     def _solve(self, problem: Samples, settings: None) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""

@@ -15,7 +15,7 @@ from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array
-from eigenkit.shell import check_at_most, check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -92,6 +92,7 @@ class ShrinkageRegression(Streaming, RegressorMixin, Estimator):
         check_choice("method", self.method, METHODS)
         check_count("n_components", self.n_components)
         check_real("alpha", self.alpha)
+        check_flag("bounded", self.bounded)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(

@@ -16,7 +16,7 @@ from eigenkit.estimators._validation import check_X, check_X_varies, check_y_var
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, ratio
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_at_most, check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
@@ -120,6 +120,8 @@ class SparseCCA(Streaming, BothSides):
     def _settings(self) -> Request:
         check_count("n_components", self.n_components)
         check_choice("method", self.method, METHODS)
+        check_flag("scale", self.scale)
+        check_flag("nonnegative", self.nonnegative)
         sides = []
         for side in ("x", "y"):
             penalty, count = check_penalty(self, side), getattr(self, f"n_nonzero_{side}")
@@ -127,7 +129,7 @@ class SparseCCA(Streaming, BothSides):
                 check_count(f"n_nonzero_{side}", count, hint=", or None to use the penalty")
             elif self.method == "greedy":
                 raise ValueError(f"method='greedy' needs n_nonzero_{side}: give an integer.")
-            sides.append(Sparsity(penalty, count, bool(self.nonnegative)))
+            sides.append(Sparsity(penalty, count, self.nonnegative))
         if self.nonnegative and self.method == "greedy":
             raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
         tol = check_real("tol", self.tol)
@@ -146,7 +148,7 @@ class SparseCCA(Streaming, BothSides):
         check_y_varies(~problem[1].constant)
 
     def _solve(self, problem: tuple[Centered, Centered], settings: Request) -> Pairs:
-        return sparse_pairs(*problem, self.n_components, self.method, settings, bool(self.scale))
+        return sparse_pairs(*problem, self.n_components, self.method, settings, self.scale)
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
         Zx, Zy = problem

@@ -12,7 +12,14 @@ from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.sparse_cca import check_penalty
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real, take_parameters
+from eigenkit.shell import (
+    check_choice,
+    check_count,
+    check_real,
+    check_sequence,
+    is_sequence,
+    take_parameters,
+)
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.lasso import Sparsity
 
@@ -42,9 +49,10 @@ class _SparsePairs(StreamedPLS):
         """How many variables of a side to keep in each of l components; None for no bound."""
         name = f"keep_{side}"
         keep = getattr(self, name)
-        if keep is None or np.ndim(keep) == 0:
+        if not is_sequence(keep):
             return [None if keep is None else check_count(name, keep, hint=", or None")] * l
-        counts = [check_count(name, count, hint=" for every component") for count in keep]
+        given = check_sequence(name, keep, "numbers")
+        counts = [check_count(name, count, hint=" for every component") for count in given]
         if len(counts) < l:
             raise ValueError(
                 f"{name} has {len(counts)} numbers for {l} components: give one for each, or one "

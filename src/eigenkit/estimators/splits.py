@@ -19,7 +19,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from eigenkit.estimators._encoding import as_labels, check_groups
+from eigenkit.estimators._validation import numbers_in
 from eigenkit.linalg import ratio
+from eigenkit.shell import shown
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -52,7 +55,10 @@ def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.nd
     >>> [int(Y[part == j, 0].sum()) for j in range(2)]
     [2, 2]
     """
-    share = np.asarray(shares, dtype=np.float64) / np.sum(shares)
+    share = numbers_in("shares", shares)
+    if share.ndim != 1 or not share.size or not np.all(np.isfinite(share)) or share.min() <= 0:
+        raise ValueError(f"shares={shown(shares)} is not valid: give positive numbers.")
+    share = share / share.sum()
     J = _incidence(Y)
     order = rng.permutation(J.shape[0])
     J = J[order]
@@ -90,8 +96,8 @@ def stratify_groups(Y: Any, groups: Any, n_parts: int, rng: np.random.Generator)
     Every group goes where it leaves the counts of labels, and of samples, most even: the
     largest first, as the small ones then even out what they left.
     """
-    _, group = np.unique(np.asarray(groups), return_inverse=True)
     J = _incidence(Y)
+    group = check_groups(groups, J.shape[0])
     everything = sparse.hstack([J, np.ones((J.shape[0], 1))], format="csr")
     size = np.bincount(group)
     if len(size) < n_parts:
@@ -109,11 +115,14 @@ def stratify_groups(Y: Any, groups: Any, n_parts: int, rng: np.random.Generator)
         cost = filled[:, labels] @ (count * weight[labels] ** 2)
         part_of_group[g] = int(np.argmin(cost))
         filled[part_of_group[g], labels] += count
-    return part_of_group[group]
+    return np.asarray(part_of_group[group])
 
 
 def _incidence(Y: Any) -> sparse.csr_array:
-    J = sparse.csr_array(Y if sparse.issparse(Y) else np.asarray(Y) != 0)
+    Y = Y if sparse.issparse(Y) else as_labels(Y, "Y")
+    if Y.ndim != 2:
+        raise ValueError(f"Y has {Y.ndim} dimensions: give a 0/1 matrix with a row per sample.")
+    J = sparse.csr_array(Y if sparse.issparse(Y) else Y != 0)
     J.eliminate_zeros()
     return sparse.csr_array(J != 0, dtype=np.float64)
 
@@ -187,7 +196,7 @@ class LabelStratifiedKFold(BaseEstimator):
         J = _as_indicator(y)
         if not isinstance(self.n_splits, numbers.Integral) or not 2 <= self.n_splits <= J.shape[0]:
             raise ValueError(
-                f"n_splits={self.n_splits!r} is not valid: give from 2 to {J.shape[0]} folds."
+                f"n_splits={shown(self.n_splits)} is not valid: give from 2 to {J.shape[0]} folds."
             )
         seed = check_random_state(self.random_state).randint(2**31)
         rng = np.random.default_rng(seed)

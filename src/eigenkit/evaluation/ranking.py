@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.estimators._validation import plain_words
+from eigenkit.estimators._validation import numbers_in
 from eigenkit.estimators.many_labels import check_label_scores, top_labels
-from eigenkit.linalg import Array, ratio, real_numbers
-from eigenkit.shell import check_count, check_real, filled
+from eigenkit.linalg import Array, ratio
+from eigenkit.shell import check_count, check_real, check_sequence, filled, shown
 
 described = filled(
     {
@@ -47,10 +47,10 @@ float
 
 def _zeros_and_ones(name: str, Y: Any) -> sparse.csr_array:
     """A matrix of labels, with at least one row."""
-    with plain_words(name):
-        Y = sparse.csr_array(Y if sparse.issparse(Y) else real_numbers(name, Y))
+    Y = Y if sparse.issparse(Y) else numbers_in(name, Y)
     if Y.ndim != 2 or Y.shape[0] == 0:
         raise ValueError(f"{name} has shape {Y.shape}: give a row of labels for every sample.")
+    Y = sparse.csr_array(Y)
     strange = Y.data[(Y.data != 0) & (Y.data != 1)]
     if len(strange):
         raise ValueError(f"{name} holds {strange[0]:g}: give a matrix of 0 and 1.")
@@ -66,7 +66,7 @@ def _check_same_shape(name: str, expected: tuple[int, ...], shape: tuple[int, ..
 
 def _per_label(name: str, values: Any, k: int) -> Array:
     """One number for each of k labels."""
-    numbers = real_numbers(name, values)
+    numbers = numbers_in(name, values)
     if numbers.shape != (k,) or not np.all(numbers >= 0) or np.isinf(numbers).any():
         raise ValueError(
             f"{name} is not valid: give a number of at least 0 for each of the {k} labels."
@@ -210,8 +210,11 @@ def f1_by_frequency(
     Y, P = _zeros_and_ones("Y", Y), _zeros_and_ones("P", P)
     _check_same_shape("P", Y.shape, P.shape)
     frequency = _per_label("frequency", frequency, Y.shape[1])
+    bounds = tuple(
+        check_count("bounds", bound) for bound in check_sequence("bounds", bounds, "counts")
+    )
     if not all(low < high for low, high in pairwise((1, *bounds))):
-        raise ValueError(f"bounds={bounds!r} is not valid: give increasing numbers above 1.")
+        raise ValueError(f"bounds={shown(bounds)} is not valid: give increasing numbers above 1.")
     hit, told, true = (A.sum(axis=0) for A in (Y.multiply(P), P, Y))
     f1 = ratio(2.0 * hit, told + true)
     found = {}

@@ -20,7 +20,7 @@ from eigenkit.estimators._encoding import (
     class_numbers,
     indicator_matrix,
 )
-from eigenkit.estimators._validation import check_X
+from eigenkit.estimators._validation import check_X, numbers_in
 from eigenkit.estimators.splits import Split, stratify
 from eigenkit.shell import check_count
 
@@ -180,6 +180,9 @@ def auto_alphas(X: Any) -> list[float]:
     >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
     [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
     """
+    X = X if sparse.issparse(X) else numbers_in("X", X)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions: give a row for every sample.")
     squares = X.shape[0] * np.square(deviations([X]))
     varying = squares[squares > 0]
     # The mean would be the mean eigenvalue, but one feature in large units drags it along.
