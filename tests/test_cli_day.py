@@ -658,6 +658,8 @@ def test_long_work_is_forecast_before_it_begins() -> None:
     forecast.roughly(1.0, 4.0, 30)
     forecast.roughly(50.0, 240.0, 50)
     assert said == ["a trial on 50 rows suggests roughly 50 s to 4 minutes in all"]
+    forecast.roughly(295.0, 305.0, 50)
+    assert said.pop() == "a trial on 50 rows suggests roughly 5 minutes in all"
 
 
 def test_what_was_done_before_is_no_measure_of_the_time_left(

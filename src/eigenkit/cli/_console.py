@@ -308,8 +308,8 @@ class Forecast:
         from eigenkit.models._fit_rows import time_of
 
         if high > self.worth_saying:
-            times = f"roughly {time_of(low)} to {time_of(high)}"
-            self.say(f"a trial on {rows} rows suggests {times} in all")
+            times = " to ".join(dict.fromkeys(map(time_of, (low, high))))
+            self.say(f"a trial on {rows} rows suggests roughly {times} in all")
 
     def at(self, done: int, total: int) -> None:
         """So many steps of the work are done."""
