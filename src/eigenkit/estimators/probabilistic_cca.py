@@ -100,7 +100,10 @@ class ProbabilisticCCA(TwoViewDensity):
         self.max_iter = max_iter
 
     def _settings(self) -> None:
-        if not (self.n_components is None or self.n_components in CRITERIA):
+        if not isinstance(self.n_components, str | None) or self.n_components not in (
+            *CRITERIA,
+            None,
+        ):
             hint = ', or "bic", or "hqc", or None for all'
             check_count("n_components", self.n_components, hint=hint)
         check_real("alpha", self.alpha)
