@@ -194,6 +194,18 @@ def test_forgetting_is_weighing(rng):
     )
 
 
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_forgetting_is_weighing_for_densities(alpha, rng):
+    X, y = _data("likelihood", rng)
+    model = ProbabilisticCCA(2, alpha=alpha)
+    for rows in np.split(np.arange(N), [50, 120]):
+        model.partial_fit(X[rows], y[rows], half_life=30)
+    w = np.exp2(-np.arange(N - 1.0, -1.0, -1.0) / 30)
+    whole = ProbabilisticCCA(2, alpha=alpha).fit(X, y, w)
+    for name in ("canonical_correlations_", "x_loadings_", "x_noise_covariance_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-8)
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_stream_survives(name, tmp_path, rng):
     X, y = _data(name, rng)

@@ -38,6 +38,11 @@ CASES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "PCA mle": (lambda c: ek.PCA(2, whiten=True), "none", ("components_", "explained_variance_")),
     "CCA": (lambda c: ek.CCA(alpha=c), "responses", ("eigenvalues_", "mean_", "coef_")),
     "CCA alpha=0": (lambda c: ek.CCA(alpha=0), "responses", ("eigenvalues_", "coef_")),
+    "ProbabilisticCCA": (
+        lambda c: ek.ProbabilisticCCA(2, alpha=c),
+        "responses",
+        ("canonical_correlations_", "x_loadings_", "x_noise_covariance_"),
+    ),
     "CanonicalRidge": (
         lambda c: ek.CanonicalRidge(gamma_x=0, gamma_y=0),
         "responses",

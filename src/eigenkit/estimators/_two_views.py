@@ -33,10 +33,12 @@ class Views:
     weight: Array | None = None
 
     @property
+    def total(self) -> float:
+        return float(len(self.Y) if self.weight is None else self.weight.sum())
+
+    @property
     def gaps(self) -> bool:
-        return bool(
-            np.isnan(self.Y).any() or (not sparse.issparse(self.X) and np.isnan(self.X).any())
-        )
+        return _has_nan(self.Y) or _has_nan(self.X)
 
     def joint(self) -> Array:
         """Both views side by side."""
@@ -50,6 +52,10 @@ class Sides:
     X: Centered
     Y: Centered
     scale: Array
+
+    @property
+    def total(self) -> float:
+        return float(self.X.total)
 
     def moments(self, ridge: Array) -> tuple[Array, Array]:
         """Means of both views, and the triangular factor of their covariance plus the ridge."""
@@ -110,7 +116,7 @@ class TwoViewDensity(Streaming, Transformer):
         """The views in units of their own: powers of two, by which columns vary moderately."""
         rows = sample.whole
         if rows is not None and (views := Views(rows.X, rows.Y, rows.weight)).gaps:
-            self._n_samples_ = float(rows.weights().sum() / one_sample(rows.weight))
+            self._n_samples_ = views.total / one_sample(rows.weight)
             each = {"X": _dense(rows.X), "y": rows.Y}
             self._scale_ = np.concatenate([_half_range(*side) for side in each.items()])
             return self._scaled(views)

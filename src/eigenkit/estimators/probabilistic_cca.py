@@ -136,7 +136,7 @@ class ProbabilisticCCA(TwoViewDensity):
     def _likeliest(self, views: Views | Sides, wanted: int) -> SharedLatent:
         if isinstance(views, Views):
             return self._by_steps(views, wanted)
-        mean, R = views.moments(self._ridge())
+        mean, R = views.moments(self._ridge(views))
         X, Y = views.X, views.Y
         model = closed_form(mean, R, X.shape[1], wanted, (X.eps, Y.eps))
         self.n_iter_ = 1
@@ -152,16 +152,16 @@ class ProbabilisticCCA(TwoViewDensity):
             return None
         return int(np.argmin(self.bic_ if self.n_components == "bic" else self.hqc_))
 
-    def _ridge(self) -> Array:
-        """alpha I of X'X in our units, with the divisor n."""
-        return np.asarray(float(self.alpha) / self._scale_**2 / self._n_samples_)
+    def _ridge(self, views: Views | Sides) -> Array:
+        """alpha I of X'X in our units, divided by the total weight as X'X is."""
+        return np.asarray(float(self.alpha) / self._scale_**2 / views.total)
 
     def _by_steps(self, views: Views, wanted: int) -> SharedLatent:
-        V, w = self._joint(views), self._counts(views)
+        V, w, ridge = self._joint(views), self._counts(views), self._ridge(views)
         every = self.n_components in CRITERIA
         runs = [
             expectation_maximization(
-                V, w, views.X.shape[1], q, self._ridge(), float(self.tol), int(self.max_iter)
+                V, w, views.X.shape[1], q, ridge, float(self.tol), int(self.max_iter)
             )
             for q in (range(wanted + 1) if every else [wanted])
         ]
