@@ -55,7 +55,7 @@ class Sides:
 
     @property
     def total(self) -> float:
-        return float(self.X.total)
+        return self.X.total
 
     def moments(self, ridge: Array) -> tuple[Array, Array]:
         """Means of both views, and the triangular factor of their covariance plus the ridge."""
@@ -131,8 +131,7 @@ class TwoViewDensity(Streaming, Transformer):
             check_y_varies(~views.Y.constant)
 
     def _scaled(self, views: Views) -> Views:
-        d = views.X.shape[1]
-        s_x, s_y = self._scale_[:d], self._scale_[d:]
+        s_x, s_y = np.split(self._scale_, [views.X.shape[1]])
         X = views.X.multiply(1 / s_x).tocsr() if sparse.issparse(views.X) else views.X / s_x
         return replace(views, X=X, Y=views.Y / s_y)
 
