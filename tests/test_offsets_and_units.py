@@ -12,6 +12,7 @@ from scipy import sparse
 import eigenkit as ek
 from conftest import dense, some_of
 from eigenkit.data import Centered, project, shifted
+from eigenkit.exceptions import DegenerateDataWarning
 
 N = 240
 
@@ -170,3 +171,21 @@ def test_huge_rows_hidden_from_a_sample_of_rows() -> None:
     expected = ek.CCA(1, alpha=0).fit(X / 1e200, y)
     assert np.isfinite(model.components_).all()
     np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
+
+
+# -- features that are lost beside others ------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("make", [ek.PCA, lambda: ek.ShrinkageRegression("ols")])
+def test_a_feature_that_is_lost_beside_the_others_is_named(make, offset, rng):
+    """It varies, and singular directions of all features together say nothing of it."""
+    X = rng.normal(size=(50, 5)) + offset
+    X[:, 4] = X[:, 0] - X[:, 1]  # one that follows from others is not lost
+    y = rng.normal(size=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make().fit(X, y)
+    X[:, 2] = 1e-25 * rng.normal(size=50)
+    with pytest.warns(DegenerateDataWarning, match=r"1 of 5 features .* \(the first has index 2\)"):
+        make().fit(X, y)

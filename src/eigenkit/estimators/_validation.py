@@ -228,6 +228,21 @@ def check_X_varies(Z: Any) -> None:
         warn_degenerate(Z.constant, "features are constant and get zero weight")
 
 
+def warn_lost_features(Z: Any, directions: np.ndarray, lengths: np.ndarray) -> None:
+    """Warn of features that vary, but by less than what rounding leaves of the others.
+
+    ``directions`` and ``lengths`` are all singular pairs of Z that were found, in the units of X.
+    They give back the length of a feature, or, of one that is lost, only their rounding.
+    """
+    if len(lengths) >= min(Z.n_samples - 1, Z.shape[1] - int(Z.constant.sum())):
+        return
+    length = np.sqrt(Z.column_squares())
+    there = ~Z.constant & (length > 100 * Z.grain())
+    whole, found = Z.from_X(length), np.linalg.norm(directions * lengths, axis=1)
+    lost = there & ((found < whole / 2) | (found > 2 * whole))
+    warn_degenerate(lost, "features vary too little beside the others to count: scale the features")
+
+
 def check_y_varies(centred: Any) -> None:
     """Refuse a centred y of zeros."""
     if not centred.any():

@@ -23,7 +23,12 @@ from eigenkit.estimators._gaps import (
     without_gaps,
 )
 from eigenkit.estimators._streams import results
-from eigenkit.estimators._validation import NO_DIGITS, check_scores, check_X_varies
+from eigenkit.estimators._validation import (
+    NO_DIGITS,
+    check_scores,
+    check_X_varies,
+    warn_lost_features,
+)
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
@@ -261,6 +266,8 @@ class PCA(Density):
             raise ValueError(NO_DIGITS)
         n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
         l = self._count(s**2, total, freedom, n)
+        if self.n_components is None:
+            warn_lost_features(Z, solution.W, Z.lengths_to_X(s))
         bound = min(n, self.n_features_in_)
         whole = len(s) > l and not isinstance(problem, Gapped)  # all axes leave nothing
         left = s[l:] @ s[l:] if whole else max(total - float(s[:l] @ s[:l]), 0.0)

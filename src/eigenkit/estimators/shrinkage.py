@@ -13,7 +13,12 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
+from eigenkit.estimators._validation import (
+    check_X,
+    check_X_varies,
+    check_y_varies,
+    warn_lost_features,
+)
 from eigenkit.linalg import Array
 from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
@@ -114,6 +119,8 @@ class ShrinkageRegression(Streaming, RegressorMixin, Estimator):
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Spectrum) -> None:
         factors = self._factors(solution)
+        if self.method == "ols":  # whose predictions should not depend on units
+            warn_lost_features(problem[0], solution.directions, solution.singular_values)
         if self.bounded:
             factors = np.clip(factors, -1.0, 1.0)
         self._spectrum_ = solution
