@@ -268,7 +268,6 @@ def test_only_scores_become_frames(estimator, everywhere, kind):
     if not projects and not everywhere:
         return
     X, y = data_for(estimator)
-    y = y[:, 2] if isinstance(estimator, ek.ShrinkageRegression) else y
     frame = pd.DataFrame(X, columns=list("abcd"))
     plain = clone(estimator).fit(frame, y)
     before = _results(plain, frame, y)

@@ -670,7 +670,7 @@ def _scheduler(tmp_path):
     [
         ("part", "every worker that took the task"),
         ("worker", "there has been no worker for 15 seconds"),
-        ("scheduler", "the scheduler has gone"),
+        ("scheduler", "the scheduler is gone"),
     ],
 )
 def test_what_never_returns_ends_in_an_error(what, message, tmp_path, monkeypatch):

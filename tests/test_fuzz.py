@@ -171,6 +171,7 @@ def fuzz_reader(kind: str, folder: Path, count: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
+@pytest.mark.filterwarnings("ignore:.* classes such as .*:UserWarning")  # a note, and a true one
 def test_thousands_of_damaged_files(kind: str, tmp_path: Path) -> None:
     fuzz_reader(kind, tmp_path, MANY)
 

@@ -51,14 +51,14 @@ def check_flag(name: str, value: Any) -> bool:
 
 def is_sequence(value: Any) -> bool:
     """Whether ``value`` is meant as several."""
-    several = hasattr(value, "__len__") and not isinstance(value, str | bytes)
+    several = hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping)
     return several and bool(getattr(value, "ndim", 1))
 
 
 def check_sequence(name: str, value: Any, what: str) -> list[Any]:
     """The members of ``value``, which are ``what``; a single one is not taken for a sequence."""
     with suppress(TypeError):
-        if is_sequence(value) and not isinstance(value, Mapping):
+        if is_sequence(value):
             if len(value) == 0:
                 raise ValueError(f"{name} is empty: give {what}.")
             return list(value)
