@@ -150,6 +150,13 @@ class ShrinkageRegression(Streaming, RegressorMixin, Estimator):
         centred = project(X, self.mean_, self.coef_[:, None])[:, 0]
         return np.asarray(centred + self._dtype_.type(self.intercept_))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination.
+
+        {scored}
+        """
+        return float(super().score(X, y, sample_weight))
+
     def risk(self, beta: Any, noise_variance: float) -> dict[str, Risk]:
         """Bias, variance and mean squared error under y = X beta + noise, for X as fitted.
 
