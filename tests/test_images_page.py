@@ -221,7 +221,7 @@ def test_keys_and_evidence(visit):
     page.keyboard.press("Escape")
     assert not page.locator("dialog[open]").count()
     # The browser gives the focus back first, and tells the page that the set is closed later.
-    page.wait_for_function("document.activeElement.dataset.position === '1'")
+    page.wait_for_selector("[data-position='1']:focus")
     page.keyboard.press("Tab")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.dataset.position") == "3"
