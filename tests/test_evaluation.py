@@ -25,6 +25,7 @@ from conftest import slow_but
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.evaluation import METRICS, auto_alphas, evaluate, k_fold, partition, stratify
 from eigenkit.evaluation.metrics import auc_per_label, roc_on_grid, score_all
+from eigenkit.report import render_text
 from report_records import data
 
 # -- metrics -----------------------------------------------------------------------------
@@ -423,6 +424,24 @@ def test_a_label_missing_from_a_training_part_is_no_failure():
     record = evaluate(X, Y, {"cca": CCA()}, cv=[split], alphas=None)
     assert scores(record, "cca")["auc"]["mean"] is not None
     assert record["methods"][0]["failures"] == []
+
+
+def test_a_grid_of_our_own_goes_on_where_scores_rise_at_its_end():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 6)) * [1, 1, 1, 1, 1, 0.01]
+    y = 100 * X[:, -1] + 0.1 * rng.normal(size=200)  # told by the column of small numbers only
+    alone = {"opls": OrthonormalizedPLS()}
+    record = evaluate(X, y, alone, cv=2, baselines=False, task="numbers")
+    given = evaluate(
+        X, y, alone, cv=2, baselines=False, task="numbers", alphas=record["protocol"]["alphas"]
+    )
+    search, short = record["methods"][0]["alpha"], given["methods"][0]["alpha"]
+    assert short["alphas"] == record["protocol"]["alphas"]  # what is given stays as it is
+    assert min(search["chosen"]) < min(short["alphas"]) == min(short["chosen"])
+    assert search["alphas"] == sorted(search["alphas"])
+    assert search["mean"][-7:] == pytest.approx(short["mean"])
+    assert record["methods"][0]["scores"]["r2"]["mean"] > 0.9
+    assert f"chosen from {len(search['alphas'])} values" in " ".join(render_text(record).split())
 
 
 def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from eigenkit.estimators._estimator import Projection
+from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._streams import like
+from eigenkit.linalg import Array
 from eigenkit.shell import check_real, check_sequence, what_is
+from eigenkit.tolerances import SUM_ROUNDING
+
+# How often a grid may grow, by three powers of ten each time.
+_MOST_GROWTH = 4
 
 
 def check_has_alpha(estimator: Any) -> None:
@@ -77,3 +84,49 @@ def path_of_alphas(estimator: Any, X: Any, y: Any, alphas: Sequence[float]) -> l
     if isinstance(estimator, Projection):
         return alpha_path(estimator, X, y, alphas)
     return [clone(estimator).set_params(alpha=alpha).fit(X, y) for alpha in alphas]
+
+
+def search_alphas(
+    grid: Sequence[float],
+    scores_of: Callable[[Sequence[float]], Array],
+    choose: Callable[[Array], int],
+    *,
+    grows: bool,
+) -> tuple[list[float], Array, int]:
+    """The alphas tried, in order, their scores (folds x alphas), and which of them is best.
+
+    A grid that ``grows`` does so while the scores rise at its end.
+    """
+    tried = sorted(grid)
+    scores = scores_of(tried)
+    best = choose(scores)
+    for _ in range(_MOST_GROWTH if grows else 0):
+        if not rises(scores.mean(axis=0), best):
+            break
+        if best == 0:
+            more = [_times(tried[0], -k) for k in (3, 2, 1)]
+            tried, scores = more + tried, np.hstack([scores_of(more), scores])
+        else:
+            more = [_times(tried[-1], k) for k in (1, 2, 3)]
+            tried, scores = tried + more, np.hstack([scores, scores_of(more)])
+        best = choose(scores)
+    return tried, scores, best
+
+
+def _times(alpha: float, power: int) -> float:
+    """alpha times a power of ten, as it would be typed."""
+    return float(f"{alpha * 10.0**power:.12g}")
+
+
+def largest_of_best(scores: Array) -> int:
+    """Which alpha is best over the folds; the largest of equals, as it is the simplest model."""
+    return int(scores.shape[1]) - 1 - best_of(scores[:, ::-1])
+
+
+def rises(scores: Array, best: int) -> bool:
+    """Whether the best score stands at an end, above its neighbour by more than rounding."""
+    last = len(scores) - 1
+    if best not in (0, last) or last == 0:
+        return False
+    beside = scores[1] if best == 0 else scores[last - 1]
+    return bool(scores[best] - beside > SUM_ROUNDING * abs(scores[best]))

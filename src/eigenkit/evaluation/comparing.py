@@ -81,8 +81,8 @@ def evaluate(
     classifier : {"svm", "knn", "logistic"} or a scikit-learn classifier
         Put on top of every projection, after scaling on the training rows.
     alphas : sequence of float, "auto" or None
-        Ridges to choose from; "auto" takes :func:`auto_alphas`, None leaves every method
-        the alpha that it has.
+        Ridges to choose from; "auto" takes :func:`auto_alphas`, and goes on where the scores
+        rise at an end. None leaves every method the alpha that it has.
     inner_cv : int
         Folds of the inner cross-validation that chooses alpha.
     alpha_score : str
@@ -148,6 +148,7 @@ def evaluate(
         check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
         seed,
         detail=True,
+        grows=isinstance(alphas, str),
     )
     compared = _check_methods(methods, baselines)
     plain = make_baselines(samples, first, seed) if baselines else {}
@@ -161,9 +162,7 @@ def evaluate(
         steps.guess(forecast)
     done = steps.run(progress or (lambda done, total, message: None))
     methods_done = [
-        summarize(
-            key, estimator, key in plain, *done[key], samples, points, data.shown, plan.alphas
-        )
+        summarize(key, estimator, key in plain, *done[key], samples, points, data.shown)
         for key, estimator in everything.items()
     ]
     kept.forget()

@@ -55,7 +55,6 @@ def summarize(
     samples: Samples,
     points: Points,
     shown: list[int],
-    alphas: list[float],
 ) -> Method:
     """All splits of one method as one :class:`Method`."""
     fine = [outcome for outcome in outcomes if outcome.error is None]
@@ -70,7 +69,7 @@ def summarize(
         seconds={kind: over_splits([o.seconds.get(kind) for o in outcomes]) for kind in kinds},
         failures=[Failure(i, o.error) for i, o in enumerate(outcomes) if o.error is not None],
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
-        alpha=_alpha_search(alphas, outcomes),
+        alpha=_alpha_search(outcomes),
         model=model,
         roc=[] if numbers or not details else [_curve(j, details) for j in shown],
         labels=[] if numbers else label_scores(details),
@@ -103,15 +102,20 @@ def _described(estimator: Any) -> str:
     return " ".join(repr(estimator).split())[:300]
 
 
-def _alpha_search(alphas: list[float], outcomes: list[Outcome]) -> AlphaSearch | None:
-    tables = [o.alpha_scores for o in outcomes if o.alpha_scores is not None]
-    if not tables:
+def _alpha_search(outcomes: list[Outcome]) -> AlphaSearch | None:
+    """What all splits have tried: some may have gone further than others."""
+    scores: dict[float, list[float | None]] = {}
+    for outcome in outcomes:
+        for row in outcome.alpha_scores or ():
+            for alpha, score in zip(outcome.alphas, row, strict=True):
+                scores.setdefault(alpha, []).append(score)
+    if not scores:
         return None
-    columns = [over_splits(list(column)) for column in np.vstack(tables).T]
+    columns = {alpha: over_splits(scores[alpha]) for alpha in sorted(scores)}
     return AlphaSearch(
-        alphas=alphas,
-        mean=[score.mean for score in columns],
-        std=[score.std for score in columns],
+        alphas=[*columns],
+        mean=[score.mean for score in columns.values()],
+        std=[score.std for score in columns.values()],
         chosen=[outcome.alpha for outcome in outcomes],
     )
 

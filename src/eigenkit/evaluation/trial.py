@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
-from eigenkit.estimators._alphas import path_of_alphas
+from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, search_alphas
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components, detail_of
@@ -43,6 +43,7 @@ _SHARE, _FEW_ROWS, _MANY_ROWS, _MANY_NUMBERS = 16, 80, 2000, 1_000_000
 class Plan:
     """What is the same for every method and split.
 
+    ``grows`` says that alphas are ours, to which others are added where scores rise at an end;
     ``scale`` brings the columns of projections to a common scale before the classifier;
     ``detail`` asks for what the report says beyond the scores.
     """
@@ -55,6 +56,7 @@ class Plan:
     seed: int
     scale: bool = True
     detail: bool = False
+    grows: bool = False
 
 
 @dataclass
@@ -69,6 +71,7 @@ class Outcome:
     detail: Detail | None = None
     predicted: dict[str, list[float]] = field(default_factory=dict)
     alpha: float | None = None
+    alphas: list[float] = field(default_factory=list)
     alpha_scores: list[list[float]] | None = None
     model: Any = None
     warnings: list[str] = field(default_factory=list)
@@ -230,14 +233,26 @@ def choose_alpha(
     test part of a fold.
     """
     folds = plain_folds if samples.numbers else k_fold
-    with clock(outcome, "choose alpha"):
+    sign = 1 if metrics_of(samples.kind)[plan.alpha_score][1] else -1
+
+    def scores_of(alphas: Sequence[float]) -> Array:
         found = []
         for split in folds(samples.Y[rows], plan.inner_cv, np.random.default_rng(plan.seed)):
             known, new = samples.parts((rows[split[0]], rows[split[1]]))
-            models = path_of_alphas(estimator, known[0], target(known[1]), plan.alphas)
+            models = path_of_alphas(estimator, known[0], target(known[1]), alphas)
             found.append([judge(model, known, new) for model in models])
-        up = metrics_of(samples.kind)[plan.alpha_score][1]
-        outcome.alpha, outcome.alpha_scores = _best_alpha(plan, np.array(found), up), found
+        return sign * np.array(found)
+
+    def choose(scores: Array) -> int:
+        if np.isnan(scores).any(axis=0).all():
+            name = plan.alpha_score
+            raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
+        return largest_of_best(scores)
+
+    with clock(outcome, "choose alpha"):
+        tried, scores, best = search_alphas(plan.alphas, scores_of, choose, grows=plan.grows)
+    outcome.alpha, outcome.alphas = tried[best], tried
+    outcome.alpha_scores = (sign * scores).tolist()
     return clone(estimator).set_params(alpha=outcome.alpha)
 
 
@@ -249,16 +264,6 @@ def _score_of(model: Any, known: Part, new: Part, single: bool, plan: Plan) -> f
     else:
         S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
     return score_one(plan.alpha_score, Y_new, S, P)
-
-
-def _best_alpha(plan: Plan, scores: Array, up: bool) -> float:
-    """The alpha with the best mean; the largest of equals, as it is the simplest model."""
-    mean = scores.mean(axis=0) * (1 if up else -1)
-    if not np.any(np.isfinite(mean)):
-        name = plan.alpha_score
-        raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
-    best = np.nanmax(mean)
-    return max(a for a, value in zip(plan.alphas, mean, strict=True) if value >= best - 1e-12)
 
 
 # -- numbers ----------------------------------------------------------------------------

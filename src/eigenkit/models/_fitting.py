@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._folds import best_of
+from eigenkit.estimators._alphas import largest_of_best, rises, search_alphas
 from eigenkit.files import Data, FileError, Source, Target
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
@@ -35,7 +35,6 @@ from eigenkit.models._preparing import Preparation
 from eigenkit.models._stream import Stream
 from eigenkit.registry import Method, comparable, find, gap_params, usual
 from eigenkit.shell import check_choice
-from eigenkit.tolerances import SUM_ROUNDING
 
 # With more entries than this, cross-validation only to report the quality takes too long.
 _MOST_ENTRIES = 20_000_000
@@ -47,8 +46,6 @@ _GRID = 7
 _INNER = 3
 # Fewer entries than this, and work of fewer seconds, need no forecast.
 _LARGE, _WORTH_SAYING = 1_000_000, 5.0
-# How often a grid of alphas may grow, by three powers of ten each time.
-_MOST_GRIDS = 5
 
 
 def fit_model(
@@ -245,7 +242,7 @@ def _choose(
         told = {"values": list(range(1, scores.shape[1] + 1)), **_searched(scores, rows)}
         searches["component_search"] = told
     if alphas is not None:
-        alpha, searches["alpha_search"] = _widening(estimator, alphas, rows)
+        alpha, searches["alpha_search"] = _search(estimator, alphas, rows)
         estimator.set_params(alpha=alpha)
     return searches
 
@@ -287,21 +284,24 @@ def _quality(
     return {"score": SCORES[rows.kind], **score, "folds": rows.cv, "nested": nested}
 
 
-def _widening(estimator: Any, alphas: Any, rows: FitRows | Part) -> tuple[float, dict[str, Any]]:
-    """The search for alpha; a grid of our own grows while the scores rise at its end.
+def _search(estimator: Any, alphas: Any, rows: FitRows | Part) -> tuple[float, dict[str, Any]]:
+    """The alpha that is best on rows left out, and the scores of all.
 
-    It begins with that of the first block.
+    A grid of our own begins with that of the first block, and grows.
     """
-    grid = sorted(alphas(next(iter(rows))[0]) if callable(alphas) else alphas)
-    for _ in range(_MOST_GRIDS):
-        alpha, told = _search(estimator, rows, grid)
-        if not callable(alphas) or not told["at_the_end"]:
-            break
-        if alpha == grid[0]:
-            grid = [*(grid[0] * 10.0**-k for k in (3, 2, 1)), *grid]
-        else:
-            grid = [*grid, *(grid[-1] * 10.0**k for k in (1, 2, 3))]
-    return alpha, told
+    if "alpha" not in estimator.get_params(deep=False):
+        raise ValueError(
+            f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
+        )
+    ours = callable(alphas)
+    grid = alphas(next(iter(rows))[0]) if ours else alphas
+
+    def scores_of(more: Sequence[float]) -> Array:
+        return scores_by_alpha(estimator, rows.folds(), rows.kind, more, rows.classifier)
+
+    tried, scores, best = search_alphas(grid, scores_of, largest_of_best, grows=ours)
+    told = {"alphas": tried, **_searched(scores, rows)}
+    return tried[best], {**told, "at_the_end": rises(scores.mean(axis=0), best)}
 
 
 def _fit_blocks(estimator: Any, rows: FitRows, stored: bool) -> Any:
@@ -340,30 +340,6 @@ def _fingerprint(source: Source, labels: Any, features: Features, values: str) -
     name, mark = Path(source.path).name, digest.hexdigest()[:16]
     blocks = f"{features.n_features} features in blocks of {rows_per_block(source)} rows"
     return f"{name}, {blocks}, checksum {mark}"
-
-
-def _search(
-    estimator: Any, rows: FitRows | Part, alphas: Sequence[float]
-) -> tuple[float, dict[str, Any]]:
-    """The alpha that is best on rows left out, and the scores of all."""
-    if "alpha" not in estimator.get_params(deep=False):
-        raise ValueError(
-            f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
-        )
-    scores = scores_by_alpha(estimator, rows.folds(), rows.kind, alphas, rows.classifier)
-    # Of equal ones the last, which is the largest: the simplest model.
-    best = len(alphas) - 1 - best_of(scores[:, ::-1])
-    told = {"alphas": list(alphas), **_searched(scores, rows)}
-    return alphas[best], {**told, "at_the_end": _rises(told["mean_score"], best)}
-
-
-def _rises(scores: Sequence[float], best: int) -> bool:
-    """Whether the best score stands at an end, above its neighbour by more than rounding."""
-    last = len(scores) - 1
-    if best not in (0, last) or last == 0:
-        return False
-    beside = scores[1] if best == 0 else scores[last - 1]
-    return scores[best] - beside > SUM_ROUNDING * abs(scores[best])
 
 
 def _scores(estimator: Any, rows: FitRows) -> Iterator[tuple[Array, np.ndarray]]:

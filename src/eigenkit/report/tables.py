@@ -215,15 +215,17 @@ def eigenvalues(run: Run, limit: int = 10) -> Table:
 
 def alphas(run: Run) -> Table:
     """Score of every alpha in the inner cross-validation."""
-    edges = {min(run.protocol.alphas, default=0.0), max(run.protocol.alphas, default=0.0)}
+    searches = [(visible(m.name), m.alpha) for m in ranked(run) if m.alpha]
+    tried = sorted({alpha for _, search in searches for alpha in search.alphas})
     rows, at_edge = [], []
-    for name, search in [(visible(m.name), m.alpha) for m in ranked(run) if m.alpha]:
+    for name, search in searches:
         chosen = [a for a in search.chosen if a is not None]
         often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
-        rows.append([name, *(number(v) for v in search.mean), often])
-        at_edge += [name] if edges & set(chosen) else []
+        scores = dict(zip(search.alphas, search.mean, strict=True))
+        rows.append([name, *(number(scores.get(alpha)) for alpha in tried), often])
+        at_edge += [name] if {search.alphas[0], search.alphas[-1]} & set(chosen) else []
     note = f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
-    columns = ["method", *(f"{a:g}" for a in run.protocol.alphas), "chosen"]
+    columns = ["method", *(f"{a:g}" for a in tried), "chosen"]
     known = metrics_of(run.data.kind)
     words = known.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
     return Table(f"Alpha against {visible(words)}", columns, rows, note=note * bool(at_edge))

@@ -345,8 +345,9 @@ def protocol_sentence(run: Run) -> str:
         f"samples{first}); {'fitted' if numbers else 'projection learned'} on the training part "
         f"only{'' if numbers else on_top}."
     )
-    if p.alphas and any(m.alpha is not None for m in run.methods):
-        text += f" Alpha chosen from {counted(len(p.alphas), 'value')} by {p.inner_cv}-fold "
+    if tried := {len(m.alpha.alphas) for m in run.methods if m.alpha is not None}:
+        least = f"{min(tried)} to " if min(tried) < max(tried) else ""
+        text += f" Alpha chosen from {least}{counted(max(tried), 'value')} by {p.inner_cv}-fold "
         text += "cross-validation inside the training part"
         on_top = f", with {visible(p.alpha_classifier, 200)} on the projection"
         text += "." if numbers else f"{on_top}."
