@@ -19,7 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
+from sklearn.linear_model import Ridge
 
 from eigenkit import (
     CCA,
@@ -27,6 +29,8 @@ from eigenkit import (
     PCA,
     AlphaSearchCV,
     HypergraphSpectral,
+    KeepSearchCV,
+    PLSRegressionCV,
     ProbabilisticCCA,
     RowBlocks,
     SparseCCA,
@@ -106,10 +110,39 @@ def test_the_bits_are_those_of_one_process(client, model, kind):
         assert model.score(RowBlocks.from_dask(client, parts)) == model.score(local)
 
 
-def test_blocks_on_a_cluster_have_no_folds(client):
+@pytest.mark.parametrize(
+    ("search", "kind"),
+    [
+        (AlphaSearchCV(LDA(), cv=3), "classes"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [
+                (AlphaSearchCV(LDA(), cv=3, scoring="neg_log_loss"), "classes"),
+                (AlphaSearchCV(HypergraphSpectral(), cv=3, head=Ridge()), "labels"),
+                (KeepSearchCV(SparsePLS(2), keep_x=[3, 10], cv=3), "labels"),
+                (PLSRegressionCV(4, cv=3), "labels"),
+            ]
+        ),
+    ],
+    ids=["lda", "scoring", "head", "keep", "pls"],
+)
+def test_folds_on_a_cluster_are_those_of_one_process(client, search, kind):
+    parts = [dask.delayed(_part)(seed, kind) for seed in range(5)]
+    there = clone(search).fit(RowBlocks.from_dask(client, parts))
+    here = clone(search).fit(_here([_part(seed, kind) for seed in range(5)]))
+    np.testing.assert_array_equal(there.transform(_part(9)[0]), here.transform(_part(9)[0]))
+    for name, value in getattr(here, "cv_results_", {}).items():
+        np.testing.assert_array_equal(there.cv_results_[name], value)
+
+
+def test_folds_on_a_cluster_are_named_as_others(client):
     blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(seed) for seed in range(2)])
-    with pytest.raises(TypeError, match="X is blocks on a cluster, which have no folds: choose on"):
-        AlphaSearchCV(LDA()).fit(blocks)
+    with pytest.raises(ValueError, match="n=1 leaves no rows to fit: give at least 2 folds"):
+        AlphaSearchCV(LDA(), cv=1).fit(blocks)
+    train, test = next(blocks.folds(3))
+    sizes = [sum(X.shape[0] for X, _, _ in part.triples()) for part in (train, test)]
+    assert sum(sizes) == 120
+    assert abs(sizes[1] - 40) <= 2
 
 
 def test_only_sums_come_to_the_client(client, monkeypatch):

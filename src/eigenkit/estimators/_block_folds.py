@@ -21,11 +21,6 @@ from eigenkit.solvers.component_cv import Linear, linear_model, staged_squares
 
 def block_folds(blocks: Any, cv: Any) -> Iterator[tuple[Any, Any]]:
     """Blocks to fit on and to score on, of as many folds as ``cv`` says."""
-    if not hasattr(blocks, "folds"):
-        raise TypeError(
-            "X is blocks on a cluster, which have no folds: choose on blocks of this process, or "
-            "fit each setting and compare the score of other blocks."
-        )
     found: Iterator[tuple[Any, Any]] = blocks.folds(5 if cv is None else check_count("cv", cv))
     return found
 
@@ -55,7 +50,12 @@ def gathered(function: Any, X: Any, y: Any, weight: Any = None) -> tuple[Any, An
 
 def labels_in(blocks: Any) -> Array:
     """y of all rows of positive weight."""
-    return _together(blocks, lambda X: np.empty((X.shape[0], 0)))[1]
+    return _together(blocks, _nothing)[1]
+
+
+def _nothing(X: Any) -> Array:
+    """As many rows, of no columns."""
+    return np.empty((X.shape[0], 0))
 
 
 def _over_blocks(method: Any) -> Any:
@@ -69,11 +69,10 @@ def _over_blocks(method: Any) -> Any:
 def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
     """A function of X that has few columns, y and the weights, of all rows of positive weight."""
     found: list[list[Array]] = []
-    for X, y, weight in blocks.triples():
-        if X.shape[0]:
-            given = [function(X), y] if weight is None else [function(X), y, weight]
-            there = slice(None) if weight is None else np.asarray(weight) > 0
-            found.append([dense(each)[there] for each in given])
+    for T, y, weight in blocks.map(function).triples():
+        given = [T, y] if weight is None else [T, y, weight]
+        there = slice(None) if weight is None else np.asarray(weight) > 0
+        found.append([dense(each)[there] for each in given])
     if not found:
         raise ValueError("X holds so few rows that a fold has none: give fewer folds (cv).")
     T, y, *weights = (np.concatenate(parts) for parts in zip(*found, strict=True))

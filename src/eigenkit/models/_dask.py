@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Passes
+from eigenkit.models._given import drawn
 from eigenkit.models._worker import (
     aligned,
     applied,
     first_rows,
     itself,
     mapped,
+    of_fold,
     on_parts,
     scored,
     sum_of,
@@ -89,6 +91,27 @@ class DaskBlocks(Blocks):
         given = self.client.submit(itself, function, pure=False)
         made = [self.client.submit(mapped, future, given) for future in self._futures]
         return DaskBlocks(self.client, made, self._classes)
+
+    def triples(self) -> Iterator[tuple[Any, Any, Any]]:
+        """X, y and the weights of every block, brought here one part after the other."""
+        for future in self._futures:
+            yield from result_of(self.client, future)
+
+    def folds(self, n: int = 5, *, seed: int = 0) -> Iterator[tuple[DaskBlocks, DaskBlocks]]:
+        """Pairs of parts: all rows but one part in n of them, and that part; the workers hold both.
+
+        The same rows as of :meth:`eigenkit.RowBlocks.folds` of the same parts.
+        """
+        drawn(n, seed)  # refuses what are no folds
+        classes = self.classes()
+
+        def chosen(*which: Any) -> DaskBlocks:
+            parts = enumerate(self._futures)
+            made = [self.client.submit(of_fold, part, p, n, seed, *which) for p, part in parts]
+            return DaskBlocks(self.client, made, classes)
+
+        for fold in range(n):
+            yield chosen(fold, False), chosen(fold, True)
 
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words, readable, tabular
-from eigenkit.shell import what_is
+from eigenkit.shell import check_count, what_is
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
@@ -79,6 +79,35 @@ def _with_rows(name: str, A: Any) -> Any:
 def taken(A: Any, rows: Any) -> Any:
     """Some rows of an array, a matrix or a frame."""
     return None if A is None else A.iloc[rows] if hasattr(A, "iloc") else A[rows]
+
+
+# Of a block of a part, so many rows: the fold of each.
+Assigned = Callable[[int, int, int], np.ndarray]
+
+
+def drawn(n: int, seed: int) -> Assigned:
+    """n folds at random."""
+    if check_count("n", n) < 2:
+        raise ValueError("n=1 leaves no rows to fit: give at least 2 folds.")
+
+    def assigned(p: int, b: int, size: int) -> np.ndarray:
+        rng = np.random.default_rng([seed, p, b])
+        order = rng.permutation(size)
+        # Small blocks do not all begin with the same fold, which would have most rows.
+        return np.asarray((order + rng.integers(n)) % n)
+
+    return assigned
+
+
+def in_fold(
+    part: Iterable[Any], p: int, assigned: Assigned, fold: int, held_out: bool
+) -> Iterator[Any]:
+    """The rows of a fold in the blocks of part p, or all others."""
+    for b, block in enumerate(part):
+        X, *others = sliceable(*block)
+        rows = np.flatnonzero((assigned(p, b, X.shape[0]) == fold) == held_out)
+        if len(rows):
+            yield tuple(taken(each, rows) for each in (X, *others))
 
 
 def n_bytes_of(X: Any) -> int:

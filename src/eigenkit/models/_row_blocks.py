@@ -17,14 +17,23 @@ from eigenkit.files import Reading, atomic, output_format, write_table
 from eigenkit.files._common import check_unique, listed, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
-from eigenkit.models._given import BLOCK_BYTES, anew, cut, grouped, sliceable, taken, triple
+from eigenkit.models._given import (
+    BLOCK_BYTES,
+    Assigned,
+    anew,
+    cut,
+    drawn,
+    grouped,
+    in_fold,
+    sliceable,
+    triple,
+)
 from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is
 
 # The folds of the rows of a block, by its part, its number there and its length.
-Assigned = Callable[[int, int, int], np.ndarray]
 
 
 class RowBlocks(Blocks):
@@ -258,9 +267,7 @@ class RowBlocks(Blocks):
         Rows are assigned at random within their blocks, alike for the same blocks and seed, unless
         ``of`` says of every row which part it is in, from 0 to n - 1.
         """
-        if check_count("n", n) < 2:
-            raise ValueError("n=1 leaves no rows to fit: give at least 2 folds.")
-        assigned = _drawn(n, seed) if of is None else self._as_said(of)
+        assigned = drawn(n, seed) if of is None else self._as_said(of)
         for i in range(n):
             yield (
                 self._chosen(assigned, i, held_out=False),
@@ -278,17 +285,13 @@ class RowBlocks(Blocks):
 
     def _chosen(self, assigned: Assigned, fold: int, *, held_out: bool) -> RowBlocks:
         """The rows of a fold, or all others."""
-
-        def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
-            for b, block in enumerate(part):
-                X, *others = sliceable(*block)
-                rows = np.flatnonzero((assigned(p, b, X.shape[0]) == fold) == held_out)
-                if len(rows):
-                    yield tuple(taken(each, rows) for each in (X, *others))
-
-        parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))  # noqa: E731
+        which = assigned, fold, held_out
         about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
-        return RowBlocks._of(parts, about, self.classes())
+        return RowBlocks._of(
+            lambda: (in_fold(part, p, *which) for p, part in enumerate(self._parts())),
+            about,
+            self.classes(),
+        )
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -335,18 +338,6 @@ class RowBlocks(Blocks):
         with atomic(path) as stream:
             tables = (_table(*block) for block in self)
             return write_table(stream, kind, columns + labels, tables, n_labels=len(labels))
-
-
-def _drawn(n: int, seed: int) -> Assigned:
-    """Folds at random."""
-
-    def drawn(p: int, b: int, size: int) -> np.ndarray:
-        rng = np.random.default_rng([seed, p, b])
-        order = rng.permutation(size)
-        # Small blocks do not all begin with the same fold, which would have most rows.
-        return np.asarray((order + rng.integers(n)) % n)
-
-    return drawn
 
 
 def _sizes(shapes: Sequence[tuple[int, ...]], n_blocks: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.models._given import sliceable, triple
+from eigenkit.models._given import drawn, in_fold, sliceable, triple
 from eigenkit.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
@@ -101,6 +101,10 @@ def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 
 def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
     return [(function(X), *others) for X, *others in blocks if X.shape[0]]
+
+
+def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:
+    return list(in_fold(aligned(blocks), p, drawn(n, seed), fold, held_out))
 
 
 def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
