@@ -51,6 +51,17 @@ def _first_example(_: None) -> None:
     example: before the collector leaves out what it froze."""
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files stay together, so that what their tests share is made once, and whoever is done
+    first takes over from the others."""
+    if config.getoption("dist") != "load":  # the default of -n
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--shuffle") is not None:
         random.Random(config.getoption("--shuffle")).shuffle(items)
