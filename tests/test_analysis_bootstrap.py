@@ -46,7 +46,7 @@ CLASSES = (X[:, 0] > 0.5).astype(int) + (X[:, 0] > -0.5)
     ids=lambda value: type(value).__name__,
 )
 def test_every_projection(model, data) -> None:
-    found = bootstrap(model, *data, n_bootstraps=25)
+    found = bootstrap(model, *data, n_bootstraps=12)
     d = found.weights.estimate.shape[0]
     l = model.fit(*data).n_components_
     assert found.weights.estimate.shape == found.takes_part.shape == found.selection.shape == (d, l)
@@ -115,7 +115,7 @@ def test_zeros_are_covered_and_others_found() -> None:
 
 
 def test_tied_components_are_flagged_and_tested_together() -> None:
-    found = bootstrap(ek.CCA(2, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=100)
+    found = bootstrap(ek.CCA(2, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=40)
     assert found.tied == [(0, 1)]
     assert np.all(np.isnan(found.weights.lower))
     assert not found.weights.nonzero.any()
@@ -123,7 +123,7 @@ def test_tied_components_are_flagged_and_tested_together() -> None:
     assert found.takes_part[:2].all()
     assert not found.takes_part[2:].all()
     assert "take part in the space of the tied components 1, 2" in str(found)
-    one = bootstrap(ek.CCA(1, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=100)
+    one = bootstrap(ek.CCA(1, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=40)
     assert one.tied == [(0, 1)]  # the second is not asked for, but it is there
     assert one.takes_part.shape == (6, 1)
 
@@ -152,7 +152,7 @@ def test_resamples_that_cannot_be_fitted_are_drawn_again() -> None:
 
 
 def test_selection_frequencies() -> None:
-    found = bootstrap(ek.SparseCCA(1, n_nonzero_x=1, n_nonzero_y=1), X, Y, n_bootstraps=40)
+    found = bootstrap(ek.SparseCCA(1, n_nonzero_x=1, n_nonzero_y=1), X, Y, n_bootstraps=20)
     assert np.array_equal(found.selection[:, 0], [1, 0, 0, 0, 0, 0])
     lasso = ek.LeastSquaresProjection(1, target="lda", alpha=5.0, l1_ratio=1.0)
     found = bootstrap(lasso, X, CLASSES, n_bootstraps=40)
@@ -189,9 +189,9 @@ def test_groups_are_drawn_as_a_whole() -> None:
     """Copies of samples add no information: groups say so, and intervals stay as wide."""
     copied = tuple(np.repeat(part, 4, axis=0) for part in (X, Y))
     groups = np.repeat(np.arange(120), 4)
-    alone = bootstrap(ek.CCA(1, alpha=0), X, Y, n_bootstraps=100).loadings.std
-    naive = bootstrap(ek.CCA(1, alpha=0), *copied, n_bootstraps=100).loadings.std
-    grouped = bootstrap(ek.CCA(1, alpha=0), *copied, n_bootstraps=100, groups=groups).loadings.std
+    alone = bootstrap(ek.CCA(1, alpha=0), X, Y, n_bootstraps=40).loadings.std
+    naive = bootstrap(ek.CCA(1, alpha=0), *copied, n_bootstraps=40).loadings.std
+    grouped = bootstrap(ek.CCA(1, alpha=0), *copied, n_bootstraps=40, groups=groups).loadings.std
     assert np.allclose(grouped, alone, rtol=0.5)
     assert np.median(naive) < 0.7 * np.median(alone)
 

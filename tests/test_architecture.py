@@ -39,6 +39,12 @@ def _trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text()) for path in FILES}
 
 
+@cache
+def _nodes(tree: ast.AST) -> list[ast.AST]:
+    """Of a whole file, which several tests look through."""
+    return list(ast.walk(tree))
+
+
 def _part(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
@@ -47,11 +53,11 @@ def _part(path: Path) -> str:
 def _imports(tree: ast.AST) -> set[str]:
     names = {
         f"{node.module}.{alias.name}" if node.module == "eigenkit" else str(node.module)
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    names |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    names |= {a.name for n in _nodes(tree) if isinstance(n, ast.Import) for a in n.names}
     parts = {name.split(".")[1] for name in names if name.startswith("eigenkit.")}
     return {part if part in RANK else "__init__" for part in parts}
 
@@ -77,8 +83,8 @@ def _module(path: Path) -> str:
 
 def _files_imported(tree: ast.AST, modules: dict[str, Path]) -> set[Path]:
     """Within functions and for annotations too; of a package a file of it, where that is named."""
-    found = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-    for node in ast.walk(tree):
+    found = {a.name for n in _nodes(tree) if isinstance(n, ast.Import) for a in n.names}
+    for node in _nodes(tree):
         if isinstance(node, ast.ImportFrom):
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inside if inside <= modules.keys() else {str(node.module)}
@@ -105,7 +111,7 @@ def test_only_the_command_line_prints() -> None:
     calls = [
         (path, node.func)
         for path, tree in _trees().items()
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, ast.Call)
     ]
     prints = {p for p, call in calls if isinstance(call, ast.Name) and call.id == "print"}
@@ -136,13 +142,13 @@ CORE = {"linalg", "data", "targets", "pencil", "moments", "solvers", "estimators
 
 def _unnamed(tree: ast.Module) -> list[ast.Constant]:
     """Small numbers outside the names of a module or class and the defaults of functions."""
-    bodies = [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
+    bodies = [tree, *(node for node in _nodes(tree) if isinstance(node, ast.ClassDef))]
     each = [node for body in bodies for node in body.body]
     named = [node for node in each if isinstance(node, ast.Assign | ast.AnnAssign)]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in _nodes(tree) if isinstance(node, ast.FunctionDef)]
     given = [d for f in functions for d in [*f.args.defaults, *f.args.kw_defaults] if d]
     fine = {id(node) for one in [*named, *given] for node in ast.walk(one)}
-    numbers = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    numbers = [node for node in _nodes(tree) if isinstance(node, ast.Constant)]
     return [
         n
         for n in numbers

@@ -41,7 +41,7 @@ def site(tmp_path, rng):
             first, state = self.folder / "first.csv", self.folder / "f.st"
             self.frame[:60].to_csv(first, index=False, header=header)
             words = "--labels", "-1", "--method", "lda", "--no-quality", "--checkpoint", state
-            _run("fit", first, *words, "--out", self.folder / "m.ek")
+            _run("fit", first, *words, "--out", self.folder / "m.ek", "--no-quality")
 
         def lines(self, header=True):
             return self.frame.to_csv(index=False, header=header).splitlines(keepends=True)
@@ -165,7 +165,7 @@ def test_bad_rows_of_pairs(tmp_path, rng):
     rows = [f"{c} 1:{u} 2:{v} 3:{w}\n" for u, v, w, c in frame.itertuples(index=False)]
     (tmp_path / "first.svm").write_text("".join(rows[:60]))
     words = ("--method", "lda", "--no-quality", "--checkpoint", tmp_path / "f.st")
-    _run("fit", tmp_path / "first.svm", *words, "--out", tmp_path / "m.ek")
+    _run("fit", tmp_path / "first.svm", *words, "--out", tmp_path / "m.ek", "--no-quality")
     bad = ["a 1:x 2:3\n", "a 9:1\n", "a 1:1 1:2\n", "a 2\n", "z 1:1\n"]
     mixed = [*rows[:50], *bad[:2], *rows[50:], *bad[2:]]
     (tmp_path / "data.svm").write_text("".join(mixed))

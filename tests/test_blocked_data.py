@@ -302,7 +302,7 @@ def test_scores_over_blocks_are_those_of_their_rows(maker, scoring, kind, rng):
     X = rng.normal(size=(90, 8)) + np.eye(8)[y]
     y = np.eye(3)[y] if maker is CCA else y
     given = sparse.csr_array(y) if kind == "sparse" and y.ndim == 2 else y
-    blocks = RowBlocks.from_arrays([(X, given)], block_bytes=300)
+    blocks = RowBlocks.from_arrays([(X, given)], block_bytes=900)
     search = AlphaSearchCV(maker(), alphas=[0.1, 50.0], cv=3, scoring=scoring).fit(blocks)
     number = {tuple(row): i for i, row in enumerate(X)}
     for i, (_, held_out) in enumerate(blocks.folds(3)):

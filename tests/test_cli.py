@@ -56,7 +56,9 @@ TAG_OPTIONS = ["--labels", "tag_*", "--ignore", "class"]
 
 
 def fit(*more: str) -> None:
-    run("fit", "data.csv", *CLASS_OPTIONS, "--method", "lda", "--out", "m.ek", *more)
+    run(
+        "fit", "data.csv", *CLASS_OPTIONS, "--method", "lda", "--out", "m.ek", *more, "--no-quality"
+    )
 
 
 # -- the main path ----------------------------------------------------------------------
@@ -88,12 +90,24 @@ def test_predicted_classes_and_scores(data: Path) -> None:
 
 
 def test_predicted_labels_by_column_and_joined(data: Path) -> None:
-    run("fit", "data.csv", *TAG_OPTIONS, "-m", "star", "-o", "m.ek")
+    run("fit", "data.csv", *TAG_OPTIONS, "-m", "star", "-o", "m.ek", "--no-quality")
     assert run("predict", "m.ek", "data.csv").splitlines()[0] == "tag_a,tag_b,tag_c"
     rows = [f"{x[0]},{x[1]},{x[2]},{'|'.join(np.array(list('abc'))[t == 1])}"
             for x, t in zip(X, TAGS, strict=True)]  # fmt: skip
     Path("sets.csv").write_text("\n".join(["u,v,w,tags", *rows]))
-    run("fit", "sets.csv", "--labels", "tags", "--label-separator", "|", "-m", "star", "-o", "s.ek")
+    run(
+        "fit",
+        "sets.csv",
+        "--labels",
+        "tags",
+        "--label-separator",
+        "|",
+        "-m",
+        "star",
+        "-o",
+        "s.ek",
+        "--no-quality",
+    )
     lines = run("predict", "s.ek", "sets.csv").splitlines()
     assert lines[0] == "tags"
     right = [line == row.rsplit(",", 1)[1] for line, row in zip(lines[1:], rows, strict=True)]
@@ -101,7 +115,19 @@ def test_predicted_labels_by_column_and_joined(data: Path) -> None:
 
 
 def test_numbers_are_predicted_as_numbers(data: Path) -> None:
-    run("fit", "data.csv", "--labels", "f4", "--ignore", "class,tag_*", "-m", "opls", "-o", "m.ek")
+    run(
+        "fit",
+        "data.csv",
+        "--labels",
+        "f4",
+        "--ignore",
+        "class,tag_*",
+        "-m",
+        "opls",
+        "-o",
+        "m.ek",
+        "--no-quality",
+    )
     lines = run("predict", "m.ek", "data.csv").splitlines()
     assert lines[0] == "f4"
     assert all(np.isfinite(float(line)) for line in lines[1:])
@@ -275,7 +301,7 @@ def test_hostile_labels_stay_text(data: Path) -> None:
         f'{i},{-i},"{label}"' for i, label in enumerate(HOSTILE[2:], start=8) for _ in range(5)
     ]
     Path("odd.csv").write_text("\n".join(["u,v,label", *rows]))
-    run("fit", "odd.csv", "--labels", "label", "-m", "lda", "-o", "m.ek")
+    run("fit", "odd.csv", "--labels", "label", "-m", "lda", "-o", "m.ek", "--no-quality")
     shown = run("inspect", "m.ek")
     assert "\x1b" not in shown
     assert "x" * 100 not in shown

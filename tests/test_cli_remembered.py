@@ -61,7 +61,7 @@ def test_what_fit_was_told_is_remembered_and_may_be_overridden(
 ) -> None:
     options, cells, mark, encoding = KINDS[kind]
     write("a.txt", cells(rows), mark, encoding)
-    run("fit", "a.txt", "--labels", "-1", *LDA[2:], *options, "-o", "m.ek")
+    run("fit", "a.txt", "--labels", "-1", *LDA[2:], *options, "-o", "m.ek", "--no-quality")
     told = run("predict", "m.ek", "a.txt")
     assert len(told.splitlines()) == 41
     assert run("predict", "m.ek", "a.txt", *options) == told
@@ -77,7 +77,20 @@ def test_what_fit_was_told_is_remembered_and_may_be_overridden(
 
 def test_a_file_of_another_kind_is_read_by_what_it_shows(rows: list[list[str]]) -> None:
     write("a.txt", [NAMES, *rows], ":")
-    run("fit", "a.txt", *LDA, "--delimiter", ":", "--format", "csv", "--comment", "#", "-o", "m.ek")
+    run(
+        "fit",
+        "a.txt",
+        *LDA,
+        "--delimiter",
+        ":",
+        "--format",
+        "csv",
+        "--comment",
+        "#",
+        "-o",
+        "m.ek",
+        "--no-quality",
+    )
     told = run("predict", "m.ek", "a.txt")
     write("b.csv", [NAMES, *rows], ";")
     assert run("predict", "m.ek", "b.csv") == told
@@ -95,7 +108,7 @@ def test_a_file_of_another_kind_is_read_by_what_it_shows(rows: list[list[str]]) 
 def test_bytes_that_are_clearly_utf8_are_no_other_encoding(rows: list[list[str]]) -> None:
     names = ["länge", "right", "class"]
     write("old.csv", [names, *rows], encoding="cp437")
-    run("fit", "old.csv", *LDA, "--encoding", "cp437", "-o", "m.ek")
+    run("fit", "old.csv", *LDA, "--encoding", "cp437", "-o", "m.ek", "--no-quality")
     told = run("predict", "m.ek", "old.csv")
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         write("new.csv", [names, *rows], encoding=encoding)
@@ -122,14 +135,14 @@ def test_limits_of_features_are_remembered(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     Path("a.svm").write_text("".join(f"{i % 2} {1 + i % 2}:1 9:{i}\n" for i in range(20)))
     options = ["-m", "cca", "--alpha", "1", "--no-quality", "--max-features", "9"]
-    run("fit", "a.svm", *options, "-o", "m.ek")
+    run("fit", "a.svm", *options, "-o", "m.ek", "--no-quality")
     assert load("m.ek").expected().told == {"max_features": 9}
     assert len(run("predict", "m.ek", "a.svm").splitlines()) == 21
 
 
 def test_a_forged_memory_is_forgotten(rows: list[list[str]]) -> None:
     write("a.csv", [NAMES, *rows])
-    run("fit", "a.csv", *LDA, "-o", "m.ek")
+    run("fit", "a.csv", *LDA, "-o", "m.ek", "--no-quality")
     model = load("m.ek")
     assert model.how["told"] == {}
     told = run("predict", "m.ek", "a.csv")

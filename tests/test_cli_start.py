@@ -125,7 +125,6 @@ def folder(tmp_path_factory):
             "test tags.csv --labels tag_* --method cca --permutations 3",
         ],
         "fit flowers.csv --labels species --method lda --out lda.ek",
-        "score model.ek tags.csv",
     ),
 )
 def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):

@@ -355,7 +355,14 @@ ONE_COLUMN = (
 # -- streams -----------------------------------------------------------------------------
 
 STREAMING = [cls for cls in ESTIMATORS if hasattr(default(cls), "partial_fit")]
-EACH_STREAM = pytest.mark.parametrize("cls", STREAMING, ids=lambda c: c.__name__)
+EACH_STREAM = pytest.mark.parametrize(
+    "cls",
+    [
+        pytest.param(cls, marks=pytest.mark.slow) if cls.__name__ in LONG else cls
+        for cls in STREAMING
+    ],
+    ids=lambda c: c.__name__,
+)
 
 
 def _kinds_of_y(estimator: Any, X: np.ndarray) -> list[Any]:

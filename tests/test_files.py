@@ -326,7 +326,8 @@ def test_size_limit(tmp_path: Path) -> None:
         get(path, max_bytes=10000)
 
 
-@pytest.mark.parametrize("megabytes", [66, pytest.param(160, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [66, 160])
 def test_an_expanding_line_is_refused_in_little_memory(tmp_path: Path, megabytes: int) -> None:
     path = tmp_path / "a.csv.gz"
     with gzip.open(path, "wb", compresslevel=1) as stream:

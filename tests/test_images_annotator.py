@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from conftest import some_of
+from conftest import slow_but, some_of
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.files import FileError
 from eigenkit.images import (
@@ -296,7 +296,8 @@ def test_a_kernel_that_says_nothing_of_a_term_counts_for_little_in_a_committee()
 EACH = np.vstack([np.full(3, 1 / 3), np.eye(3)])
 
 
-@pytest.mark.parametrize("groups", [None, pytest.param(np.arange(40) // 2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("groups", [None, np.arange(40) // 2])
 def test_labels_by_chance_are_not_learned_by_several_regressions(groups):
     """A regression on scores of sets left out learned that sets are unlike their own terms."""
     rng = np.random.default_rng(0)
@@ -312,6 +313,7 @@ def test_labels_by_chance_are_not_learned_by_several_regressions(groups):
     assert np.mean(closed) > 0.58  # this is why
 
 
+@pytest.mark.slow
 def test_figures_of_several_regressions_are_those_of_folds_without_the_sets():
     kernels, Y = _two_kernels()
     K, thetas = np.array(kernels), np.array([[0.5, 0.5], [1, 0], [0, 1]])
@@ -605,7 +607,7 @@ def test_unlabelled_sets_and_few_sets(shapes):
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
-@pytest.mark.parametrize("weights", ["equal", "each"])
+@pytest.mark.parametrize("weights", slow_but(["equal", "each"], "equal"))
 def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes, weights):
     """A kernel of zeros would say that it is unlike all others, which is much to say."""
     sets, Y, terms = shapes

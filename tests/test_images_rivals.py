@@ -140,7 +140,7 @@ def test_comparison_is_paired_and_names_those_level():
     assert sorted(tests) == list(range(40))
 
 
-@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("grouped", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_sets_without_labels_are_learned_from_as_in_fit(grouped):
     """They are on the training side of every fold, unless their group is on the other."""
     sets, _, _ = make_shapes(40, size=32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conftest import some_of
 from eigenkit.data import Centered
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import krylov, stages
@@ -86,8 +87,7 @@ def test_a_lasso_that_may_keep_all_has_no_penalty(nonnegative, rng):
         np.testing.assert_allclose(w, true, rtol=1e-6)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize(("nonnegative", "unit"), some_of([False, True], [1e-3, 1.0, 1e3]))
 def test_the_path_of_the_lasso_goes_on_to_the_next_variable(nonnegative, unit, rng):
     """It ends at the smallest penalty with so few variables: there another one would come in."""
     left = 0

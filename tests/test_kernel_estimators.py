@@ -493,7 +493,7 @@ KERNELS_WITHOUT_RANK = [
 
 @pytest.mark.parametrize(
     ("how", "solver", "scaled"),
-    some_of(KERNELS_WITHOUT_RANK, ["two_stage", "direct"], [False, True]),
+    some_of(KERNELS_WITHOUT_RANK, ["two_stage", "direct"], [False, True], every=5),
     ids=str,
 )
 def test_rounding_is_no_component(how: dict[str, Any], solver: str, scaled: bool) -> None:

@@ -156,7 +156,8 @@ def test_factors_are_where_the_bound_has_no_slope(rng, with_gaps):
     assert np.abs(_slopes(data, z, q, ["mean", "slab", "noise"])).min() > 1e-4
 
 
-@pytest.mark.parametrize("with_gaps", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("with_gaps", [False, True])
 def test_where_updates_end_nothing_has_a_slope(rng, with_gaps):
     _, data = _observed(rng, 12, with_gaps)
     q = _loadings(rng, 2)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 
-from conftest import ESTIMATORS, labels_for, needs_lda_by_n, projector_distance
+from conftest import ESTIMATORS, labels_for, needs_lda_by_n, projector_distance, some_of
 from eigenkit import (
     CCA,
     LDA,
@@ -55,8 +55,7 @@ def _problem(estimator, X, y):
     return estimator._problem(rows).pencil
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
-@pytest.mark.parametrize("penalty", list(PENALTIES))
+@pytest.mark.parametrize(("target", "penalty"), some_of(TARGETS, PENALTIES, every=2))
 def test_it_minimizes_its_objective(target, penalty, rng):
     X, y = data(target, rng)
     fitted = model(target, penalty).fit(X, y)
@@ -97,8 +96,7 @@ def test_it_is_the_projection_exactly_when_targets_are_fitted(target, rng):
     assert not model(target, "none").fit(*data(target, rng)).report_.equivalent
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
-@pytest.mark.parametrize("penalty", list(PENALTIES))
+@pytest.mark.parametrize(("target", "penalty"), some_of(TARGETS, PENALTIES, every=2))
 def test_components_come_by_eigenvalue(target, penalty, rng):
     X, y = data(target, rng)
     fitted = model(target, penalty).fit(X, y)
@@ -111,8 +109,7 @@ def test_components_come_by_eigenvalue(target, penalty, rng):
     np.testing.assert_array_equal(few.components_, fitted.components_[:2])
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
-@pytest.mark.parametrize("penalty", list(PENALTIES))
+@pytest.mark.parametrize(("target", "penalty"), some_of(TARGETS, PENALTIES, every=2))
 def test_nothing_depends_on_the_order_of_labels_or_samples(target, penalty, rng):
     X, y = data(target, rng)
     fitted = model(target, penalty).fit(X, y)
@@ -131,9 +128,10 @@ def test_two_classes_and_labels_listed_twice_are_one_target(rng):
     assert model("star").fit(X, np.hstack([Y, Y[:, :1]])).n_components_ == 4
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
-@pytest.mark.parametrize("penalty", ["l2", "l1"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("target", "penalty", "form"),
+    some_of(TARGETS, ["l2", "l1"], [np.asarray, sparse.csr_array], every=2),
+)
 def test_streams_weights_and_sparse_data(target, penalty, form, rng):
     X, y = data(target, rng)
     X = form(X * (rng.random(X.shape) < 0.6))

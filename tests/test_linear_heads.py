@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from conftest import some_of
 from eigenkit.cli import app
 from eigenkit.files import FileError, Target
 from eigenkit.models import _linear as module
@@ -59,11 +60,12 @@ def test_labels_that_nobody_has_or_everybody(rng):
     assert np.abs(S[:, :2]).max() < 1e3
 
 
+PROJECTIONS = [name for name, m in METHODS.items() if m.kind == "projection" and m.streams]
 STREAMED = [
-    (name, kind)
-    for name, method in METHODS.items()
-    for kind in ("classes", "labels")
-    if method.kind == "projection" and method.streams and kind in method.targets
+    combination
+    for combination in some_of([False, True], PROJECTIONS, ["classes", "labels"], every=2)
+    for _, name, kind in [combination.values]
+    if kind in METHODS[name].targets
 ]
 
 
@@ -80,9 +82,8 @@ def _stream(name, kind, rng, half_life=None):
     return model, target, X, J
 
 
-@pytest.mark.parametrize(("name", "kind"), STREAMED)
-@pytest.mark.parametrize("small", [False, True])
-def test_streams_give_the_sums_of_their_scores(name, kind, small, rng, monkeypatch):
+@pytest.mark.parametrize(("small", "name", "kind"), STREAMED)
+def test_streams_give_the_sums_of_their_scores(small, name, kind, rng, monkeypatch):
     if small:  # rows are put into the factor early
         monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 1)
     with warnings.catch_warnings():

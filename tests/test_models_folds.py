@@ -80,7 +80,7 @@ def test_components_are_chosen_without_a_look_at_the_rows_left_out(rows: Any, st
     [
         ("opls", {"alphas": auto_alphas}),
         ("pls", {"components": "cv"}),
-        ("opls", {"alphas": ALPHAS, "components": "cv"}),
+        pytest.param("opls", {"alphas": ALPHAS, "components": "cv"}, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_chosen_is_chosen_again_to_say_how_good_it_is(
@@ -190,8 +190,8 @@ def test_compare_chooses_components_without_a_look_at_the_rows_left_out(
 @pytest.mark.parametrize("method", ["plsda", "lda"])
 def test_blocks_and_memory_choose_by_the_same_folds(tmp_path: Path, method: str) -> None:
     rng = np.random.default_rng(3)
-    y = rng.integers(0, 5, 300)
-    X = rng.normal(size=(5, 8))[y] + rng.normal(size=(300, 8))
+    y = rng.integers(0, 5, 150)
+    X = rng.normal(size=(5, 8))[y] + rng.normal(size=(150, 8))
     path = tmp_path / "a.csv"
     lines = [",".join([*map(str, row), f"c{k}"]) for row, k in zip(X, y, strict=True)]
     path.write_text("\n".join([",".join([*"abcdefgh", "class"]), *lines]))

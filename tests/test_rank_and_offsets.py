@@ -116,7 +116,7 @@ KINDS: dict[str, Callable[[Any, np.ndarray, Any], Any]] = {
 }
 TABLE = [
     combination
-    for combination in some_of(METHODS, KINDS)
+    for combination in some_of(METHODS, KINDS, every=5)
     for name, kind in [combination.values]
     if not (name.startswith("Kernel") and ("blocks" in kind or "stream" in kind))
     and not (name == "PCA, nipals" and kind not in ("dense", "float32", "weighted"))
@@ -226,7 +226,7 @@ KINDS_OF_Y = ("dense", "float32", "sparse", "weighted", "blocks", "stream")
     ("precision", "name", "kind"),
     [
         combination
-        for combination in some_of(PRECISIONS_OF_Y, OF_Y, KINDS_OF_Y, every=4)
+        for combination in some_of(PRECISIONS_OF_Y, OF_Y, KINDS_OF_Y, every=7)
         for _, name, kind in [combination.values]
         if not (name.startswith("Kernel") and kind in ("blocks", "stream"))
     ],

@@ -166,7 +166,7 @@ def test_least_squares_models_are_those_of_all_rows(target, l1_ratio, rng):
 
 
 @pytest.mark.parametrize(
-    ("seed", "target"), some_of(range(6), ["lda", "zhou", "cca", "star", "opls"], every=6)
+    ("seed", "target"), some_of(range(6), ["lda", "zhou", "cca", "star", "opls"], every=9)
 )
 def test_a_class_that_the_others_determine_is_no_direction_of_its_own(seed, target, monkeypatch):
     """The columns of H are dependent: products of rows, and sums of many, must not hide that."""

@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.decomposition import IncrementalPCA
 
 import eigenkit
-from conftest import ESTIMATORS, labels_for, some_of
+from conftest import ESTIMATORS, labels_for, slow_but, some_of
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, KernelLDA, ReGEC, RowBlocks, Stream
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError
@@ -71,7 +71,7 @@ def _same_bits(a, b):
 
 @pytest.mark.parametrize(
     ("name", "small", "kind"),
-    some_of(NAMES, [False, True], ["dense", "sparse", "fortran", "float32"], every=4),
+    some_of(NAMES, [False, True], ["dense", "sparse", "fortran", "float32"], every=7),
 )
 def test_a_stream_goes_on_with_the_same_bits(name, small, kind, tmp_path, monkeypatch):
     if small:
@@ -346,7 +346,7 @@ def _check_kills(name, folder, kills, seed):
     return killed
 
 
-@pytest.mark.parametrize("name", ["lda", "star"])
+@pytest.mark.parametrize("name", slow_but(["lda", "star"], "star"))
 def test_kills_lose_nothing_and_count_nothing_twice(name, tmp_path):
     assert _check_kills(name, tmp_path, 4, seed=1) > 0
 

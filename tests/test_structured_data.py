@@ -59,7 +59,7 @@ def _fitted(model: Any, X: np.ndarray, y: Any) -> Any:
         raise
 
 
-@pytest.mark.parametrize(("cls", "name"), some_of(ESTIMATORS, PATTERNS, every=2))
+@pytest.mark.parametrize(("cls", "name"), some_of(ESTIMATORS, PATTERNS, every=3))
 def test_patterns_are_learned_or_refused(cls: type, name: str) -> None:
     for y in _responses(default(cls)):
         for kind in (np.asarray, np.float32):
