@@ -327,7 +327,7 @@ def test_the_quality_of_the_model_before_is_forgotten(tmp_path, rng):
     for name in "ab":
         model, data = tmp_path / f"{name}.ek", tmp_path / f"{name}.csv"
         frame.to_csv(data, index=False)
-        _run("fit", data, "--labels", "c", "--method", "lda", "--out", model, "--no-quality")
+        _run("fit", data, "--labels", "c", "--method", "lda", "--out", model)
         quality = load(model).how["quality"]
         assert "in 5-fold cross-validation" in _run("inspect", model)
         _follow(tmp_path, data, model)
