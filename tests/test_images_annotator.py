@@ -85,7 +85,7 @@ def problem(n=25, k=3, seed=0):
 def test_leave_one_out_equals_fitting_without_each_set():
     K, Y = problem()
     alpha = 0.7
-    S = Spectrum.of(K).leave_one_out(Y, alpha)
+    (S,) = Spectrum.of(K).leave_one_out(Y, [alpha])
     for i in range(len(K)):
         rest = np.delete(np.arange(len(K)), i)
         n = len(rest)
@@ -100,7 +100,7 @@ def test_groups_are_left_out_together():
     K, Y = problem()
     groups = np.random.default_rng(0).integers(len(K) // 2, size=len(K))
     assert {1, 2, 3} <= set(np.bincount(groups))  # groups of several sizes, here and there
-    S = Spectrum.of(K).leave_one_out(Y, 0.7, groups)
+    _, S = Spectrum.of(K).leave_one_out(Y, [0.1, 0.7], groups)
     for group in np.unique(groups):
         out, rest = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
         C = np.eye(len(rest)) - 1 / len(rest)
@@ -134,7 +134,7 @@ def test_a_term_is_halfway_between_its_regression_and_that_of_the_components():
 def _left_out(K, T, alpha):
     spectrum = Spectrum.of(K)
     return np.column_stack(
-        [spectrum.leave_one_out(T[:, [j]], a)[:, 0] for j, a in enumerate(alpha)]
+        [next(spectrum.leave_one_out(T[:, [j]], [a]))[:, 0] for j, a in enumerate(alpha)]
     )
 
 
@@ -177,10 +177,8 @@ def test_every_term_has_the_alpha_of_its_least_error():
     ridge = fit_ridge(K, Y)
     spectrum = Spectrum.of(K)
     for j in range(3):
-        errors = {
-            a: np.sum((Y - spectrum.leave_one_out(Y, a * spectrum.s.mean())) ** 2, axis=0)[j]
-            for a in ALPHAS
-        }
+        left_out = spectrum.leave_one_out(Y, np.array(ALPHAS) * spectrum.s.mean())
+        errors = {a: np.sum((Y - S) ** 2, axis=0)[j] for a, S in zip(ALPHAS, left_out, strict=True)}
         assert ridge.alpha[j] == pytest.approx(min(errors, key=errors.get) * spectrum.s.mean())
 
 

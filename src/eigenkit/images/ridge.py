@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,23 +53,25 @@ class Spectrum:
         s, U = eigh((Kc + Kc.T) / 2, check_finite=False, driver="evd", overwrite_a=True)
         return cls(U, np.maximum(s, 0) if tells else np.zeros_like(s))
 
-    @cached_property
-    def squares(self) -> Array:
-        """Of the entries of U, which every alpha needs."""
-        return self.U**2
-
-    def leave_one_out(self, Y: Array, alpha: float, groups: Any = None) -> Array:
-        """Scores of every set by all others, or by those of other groups."""
-        share = self.s / (self.s + alpha)
+    def leave_one_out(
+        self, Y: Array, alphas: Sequence[float], groups: Any = None
+    ) -> Iterator[Array]:
+        """Scores of every set by all others, or by those of other groups: alpha by alpha."""
         mean = Y.mean(axis=0)
-        F = self.U @ (share[:, None] * (self.U.T @ (Y - mean))) + mean
-        h = 1 / len(Y) + self.squares @ share
-        S = np.asarray(Y - (Y - F) / (1 - h)[:, None])
-        for inside in _several(groups):
-            U = self.U[inside]
-            rest = np.eye(inside.shape[1]) - 1 / len(Y) - (U * share) @ U.swapaxes(1, 2)
-            S[inside] = Y[inside] - np.linalg.solve(rest, Y[inside] - F[inside])
-        return S
+        along = self.U.T @ (Y - mean)
+        shares = self.s / (self.s + np.asarray(alphas)[:, None])
+        rest = 1 - 1 / len(Y) - shares @ (self.U**2).T
+        for share, alone in zip(shares, rest, strict=True):
+            missed = Y - mean - self.U @ (share[:, None] * along)
+            S = np.asarray(Y - missed / alone[:, None])
+            for inside in _several(groups):
+                S[inside] = Y[inside] - np.linalg.solve(self._rest(inside, share), missed[inside])
+            yield S
+
+    def _rest(self, inside: np.ndarray, share: Array) -> Array:
+        """I - H_gg of groups of one size; group by group, whose rows stay in the cache."""
+        H = np.array([(U * share) @ U.T for U in (self.U[rows] for rows in inside)])
+        return np.asarray(np.eye(inside.shape[1]) - 1 / len(share) - H)
 
     def coefficients(self, Y: Array, alpha: float) -> Array:
         """A (n x k) with scores ``K_new A + b``; its columns sum to zero, so centring is in it."""
@@ -205,13 +206,14 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
     T = Y @ targets.R
     unit = float(spectrum.s.mean()) or 1.0  # alpha relative to the mean eigenvalue
     least, alpha, held_out = np.full(T.shape[1], np.inf), np.zeros(T.shape[1]), np.zeros(T.shape)
-    for value in ALPHAS:
-        S = spectrum.leave_one_out(Y, value * unit, groups) @ targets.R  # linear in Y
+    alphas = [value * unit for value in ALPHAS]
+    for value, scores in zip(alphas, spectrum.leave_one_out(Y, alphas, groups), strict=True):
+        S = scores @ targets.R  # linear in Y
         error = np.sum((T - S) ** 2, axis=0)
         better = error < least
         least[better], alpha[better], held_out[:, better] = (
             error[better],
-            value * unit,
+            value,
             S[:, better],
         )
     A = spectrum.coefficients_of_each(T, alpha) @ targets.back
@@ -219,7 +221,7 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
         A = np.zeros_like(A)  # times a kernel that is the same for all sets, but for rounding
     held_out = held_out @ targets.back + Y.mean(axis=0) - means_of_others(Y, groups)
     held_out = without_rounding(held_out)
-    intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
+    intercept = Y.mean(axis=0) - K.mean(axis=0) @ A
     return Ridge(A, intercept, held_out, alpha, targets).calibrated(*calibrate(Y, held_out))
 
 
