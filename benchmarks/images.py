@@ -79,7 +79,7 @@ def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict
         annotator=ImageAnnotator(cache=cache, n_jobs=-1),
         rivals=rivals,
         groups=groups,
-        folds=folds,
+        cv=folds,
         each=_fold_lines,
     )
     for model, _ in found.held_out:

@@ -32,7 +32,7 @@ R = 16
 
 def sets_picture() -> Any:
     """Four sets of shapes with their terms."""
-    sets, Y, terms = make_shapes(4, seed=2)
+    sets, Y, terms = make_shapes(4, random_state=2)
     figure, axes = plt.subplots(4, 4, figsize=(6.2, 6.6), layout="constrained")
     for row, one, y in zip(axes, sets, Y, strict=True):
         carried = [t for t, has in zip(terms, y, strict=True) if has]
@@ -72,7 +72,7 @@ def weights_picture() -> Any:
 
 def grids_picture() -> Any:
     """One image, the two grids, its edges, and what Gabor filters and pixels keep of it."""
-    image = make_shapes(3, size=128, seed=4)[0][1].pictures[0].pixels()
+    image = make_shapes(3, size=128, random_state=4)[0][1].pictures[0].pixels()
     frame = Frame(image)
     figure, axes = plt.subplots(1, 5, figsize=(10, 2.4), layout="constrained")
     for axis, r in zip(axes, (16, 32), strict=False):
@@ -108,7 +108,7 @@ def features_picture() -> Any:
 
 def _wide(seed: int) -> np.ndarray:
     """Three shapes beside each other."""
-    sets, _, _ = make_shapes(3, size=128, seed=seed)
+    sets, _, _ = make_shapes(3, size=128, random_state=seed)
     return np.hstack([one.pictures[0].pixels() for one in sets])[:, :320]
 
 
@@ -141,7 +141,7 @@ def evidence_picture() -> Any:
     sets, Y, terms = make_shapes(120, size=64)
     plan = Plan("sift-16", "pyramid", {"bins": "vocabulary", "n_levels": 5})
     model = ImageAnnotator([plan], size=(128, 128), weights="equal").fit(sets, Y, terms)
-    new, given, _ = make_shapes(40, size=64, seed=1)
+    new, given, _ = make_shapes(40, size=64, random_state=1)
     j = terms.index("ring")
     chosen = [one for one, y in zip(new, given, strict=True) if y[j]][:4]
     figure, axes = plt.subplots(1, 4, figsize=(9, 2.5), layout="constrained")

@@ -140,7 +140,6 @@ PAGES: dict[str, list[str]] = {
         "images.Explanation",
         "images.Evidence",
         "images.TermReport",
-        "images.Progress",
         "images.save_annotator",
         "images.load_annotator",
         "images.adapt",

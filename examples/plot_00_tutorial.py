@@ -107,7 +107,7 @@ record = evaluate(
     y,
     {"lda": LDA(), "plsda": PLSDA(2), "regec": ReGEC()},
     cv=5,
-    seed=0,
+    random_state=0,
 )
 for method in record["methods"]:
     score = method["scores"]["accuracy"]

@@ -45,7 +45,7 @@ def patterns(
 
 def shapes(seed: int) -> tuple[list[ImageSet], Array, list[str]]:
     """Drawn ones, where everything must come from data at hand."""
-    return make_shapes(40, size=64, seed=seed)
+    return make_shapes(40, size=64, random_state=seed)
 
 
 @dataclass(frozen=True, eq=False)

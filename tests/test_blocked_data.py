@@ -255,12 +255,13 @@ def test_folds_are_a_partition_and_the_same_every_time(rng):
     X, y = np.arange(90.0)[:, None], np.arange(90) % 3
     blocks = RowBlocks.from_arrays([(X, y)], block_bytes=100)
     tests = []
-    for train, test in blocks.folds(4, seed=3):
+    for train, test in blocks.folds(4, random_state=3):
         inside, outside = (np.concatenate([part[:, 0] for part, _ in b]) for b in (train, test))
         np.testing.assert_array_equal(np.sort(np.append(inside, outside)), X[:, 0])
         tests.append(outside)
     again = [
-        np.concatenate([part[:, 0] for part, _ in test]) for _, test in blocks.folds(4, seed=3)
+        np.concatenate([part[:, 0] for part, _ in test])
+        for _, test in blocks.folds(4, random_state=3)
     ]
     assert all(np.array_equal(a, b) for a, b in zip(tests, again, strict=True))
     assert len(np.unique(np.concatenate(tests))) == 90

@@ -77,10 +77,15 @@ def test_the_command_after_a_comparison_runs_as_it_stands(spectra: Path) -> None
 
 def test_the_command_after_a_comparison_says_all_that_fit_takes_again(spectra: Path) -> None:
     Path("bare.csv").write_text("\n".join(Path("spectra.csv").read_text().splitlines()[1:]))
-    words = ["--labels", "20,21", "--no-header", "--encoding", "latin-1", "--seed", "3"]
+    words = ["--labels", "20,21", "--no-header", "--encoding", "latin-1", "--random-state", "3"]
     record = run_json("compare", "bare.csv", *words, "-m", "cca", "--cv", "2", "--alphas", "1,10")
     again = record["next"]
-    for part in ("--no-header", "--encoding latin-1", "--seed 3", "--alpha cv --alphas 1,10"):
+    for part in (
+        "--no-header",
+        "--encoding latin-1",
+        "--random-state 3",
+        "--alpha cv --alphas 1,10",
+    ):
         assert part in again
     assert run_json(*shlex.split(again)[1:])["fitted"]["alpha_search"]["alphas"] == [1.0, 10.0]
 
@@ -254,7 +259,7 @@ def test_a_search_for_components_says_nothing_of_models_that_are_not_kept(
     lines = [",".join([*map(str, row), "ab"[k % 2]]) for k, row in enumerate(X)]
     Path("words.csv").write_text("\n".join([names, *lines]) + "\n")
     options = ["--labels", "class", "-m", "plsda", "--no-quality", "-o", "m.ek"]
-    record = run_json("fit", "words.csv", *options, "--seed", "3")
+    record = run_json("fit", "words.csv", *options, "--random-state", "3")
     assert record["n_components"] < 20
     assert record["notes"] == []
 

@@ -18,7 +18,7 @@ DESCRIBED = runpy.run_path(str(DOCS / "face.py"))["described"]
 # Told, not made by the user: what they hold is enough.
 TOLD = (
     *("analysis.PermutationTest", "analysis.Bootstrap", "analysis.Intervals", "datasets.Dataset"),
-    *("images.Explanation", "images.Evidence", "images.TermReport", "images.Progress"),
+    *("images.Explanation", "images.Evidence", "images.TermReport"),
     *("images.comparison.Comparison", "images.Picture", "pencil.Report", "solvers.Choice"),
 )
 # Shown where they are used: in the doctests of these pages, as they need files.

@@ -164,7 +164,7 @@ def scores(record: dict[str, Any], name: str) -> dict[str, Any]:
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_record_and_another_seed_another():
     X, Y = data()
-    runs = [evaluate(X, Y, {"cca": CCA()}, cv=2, inner_cv=2, seed=s) for s in (3, 3, 4)]
+    runs = [evaluate(X, Y, {"cca": CCA()}, cv=2, inner_cv=2, random_state=s) for s in (3, 3, 4)]
     assert without_times(runs[0]) == without_times(runs[1])
     assert without_times(runs[0]) != without_times(runs[2])
 
@@ -470,7 +470,7 @@ def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
         ({"alpha_score": "beauty"}, "alpha_score='beauty' is not known"),
         ({"alpha_classifier": "svm"}, "alpha_classifier='svm' is not known: choose one of 'same'"),
         ({"inner_cv": 1}, "inner_cv=1 is not valid"),
-        ({"seed": -1}, "seed=-1 is not valid: give a whole number from 0"),
+        ({"random_state": -1}, "random_state=-1 is not valid: give an integer from 0"),
         ({"methods": {}, "baselines": False}, "methods is empty"),
         ({"label_names": ["a"]}, "label_names has 1 entries, but there are 5"),
         ({"Y": np.ones((40, 2))}, "y has no label that some samples carry and others do not"),

@@ -182,7 +182,7 @@ def test_another_run_does_not_go_on_from_it(tmp_path):
     with pytest.raises(Stop):
         run(path, progress=stopping(5))
     seen: list[int] = []
-    run(path, seed=1, progress=lambda done, total, message: seen.append(done))
+    run(path, random_state=1, progress=lambda done, total, message: seen.append(done))
     assert seen[0] == 0
 
 

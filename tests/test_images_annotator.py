@@ -349,7 +349,7 @@ def test_scores_of_a_committee_come_from_its_parts_and_its_file(shapes, tmp_path
     sets, Y, terms = shapes
     plans = ["hsv", "thumbnail", Plan("sift-16", "pyramid")]
     model = ImageAnnotator(plans, size=(64, 64), weights="each").fit(sets, Y, terms)
-    new = make_shapes(6, size=64, seed=3)[0]
+    new = make_shapes(6, size=64, random_state=3)[0]
     S = model.decision_function(new)
     assert len(model._thetas_) == 4
     assert sum(model.weights_.values()) == pytest.approx(1)
@@ -377,7 +377,7 @@ def test_a_view_that_is_missing_shrinks_nothing():
 
 @pytest.mark.slow
 def test_planted_terms_are_found(model):
-    sets, Y, _ = make_shapes(30, size=64, seed=5)
+    sets, Y, _ = make_shapes(30, size=64, random_state=5)
     P = model.predict(sets)
     hits = (P * Y).sum()
     assert 2 * hits / (P.sum() + Y.sum()) > 0.8
@@ -394,7 +394,7 @@ def test_attributes(model, shapes):
 
 
 def test_new_sets_alone_and_together_get_the_same_scores(model):
-    sets, _, _ = make_shapes(6, size=64, seed=5)
+    sets, _, _ = make_shapes(6, size=64, random_state=5)
     together = model.decision_function(sets)
     alone = np.vstack([model.decision_function([one]) for one in sets])
     np.testing.assert_allclose(together, alone, atol=1e-5)
@@ -411,7 +411,7 @@ def test_training_sets_are_like_themselves(model, shapes):
 def test_saved_and_read_again(model, tmp_path):
     save_annotator(model, tmp_path / "m.ek")
     again = load_annotator(tmp_path / "m.ek")
-    sets, _, _ = make_shapes(4, size=64, seed=7)
+    sets, _, _ = make_shapes(4, size=64, random_state=7)
     np.testing.assert_array_equal(again.predict_proba(sets), model.predict_proba(sets))
     assert again.terms_ == model.terms_
     assert again.report_ == model.report_
@@ -534,7 +534,7 @@ def test_for_unseen_views_every_view_is_a_row():
 def test_views_apart_are_compared_without_their_own_set():
     sets, Y = drawn_by("ab", 40)
     given = ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen")
-    found = compare(sets, Y, annotator=given, rivals=["chosen by the annotator"], folds=2)
+    found = compare(sets, Y, annotator=given, rivals=["chosen by the annotator"], cv=2)
     assert len(found.sets) == len(found.Y) == 80
     for model, test in found.held_out:
         names = {found.sets[i].name.partition(",")[0] for i in test}
@@ -643,9 +643,9 @@ def test_a_run_that_was_interrupted_goes_on(shapes, tmp_path, monkeypatch):
     sets, Y, terms = shapes
     told = []
 
-    def stop(progress):
-        told.append(progress)
-        if progress.done == 7:
+    def stop(done, total, message):
+        told.append((done, total, message))
+        if done == 7:
             raise KeyboardInterrupt
 
     model = ImageAnnotator(["hsv"], size=(64, 64), cache=tmp_path, progress=stop)
@@ -653,8 +653,8 @@ def test_a_run_that_was_interrupted_goes_on(shapes, tmp_path, monkeypatch):
         model.fit(sets, Y, terms)
     assert not hasattr(model, "terms_")
     assert len(list(tmp_path.rglob("*.ek"))) == 7
-    assert told[-1].total == sum(map(len, sets))
-    assert told[-1].remaining > 0
+    total = sum(map(len, sets))
+    assert told[-1] == (7, total, f"descriptors: 7 of {total}")
     computed = []
     plain = Descriptor.vectors
     monkeypatch.setattr(
@@ -763,7 +763,7 @@ def test_clone_and_repr(model):
 
 
 def test_parts_of_kernels_and_of_points_add_up(model):
-    (one,), _, _ = make_shapes(1, size=64, seed=11)
+    (one,), _, _ = make_shapes(1, size=64, random_state=11)
     why = model.explain(one)
     (scores,) = model.decision_function([one])
     np.testing.assert_allclose(why.scores, scores, atol=1e-8)

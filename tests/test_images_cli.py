@@ -27,7 +27,7 @@ def run(*arguments):
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("shapes")
     write_folder(*make_shapes(24, size=64), place)
-    write_folder(*make_shapes(6, size=64, seed=1), place / "new")
+    write_folder(*make_shapes(6, size=64, random_state=1), place / "new")
     answer = run("fit", place / "images", place / "labels.csv", "--out", place / "m.ek", *FAST)
     assert answer.exit_code == 0, answer.output
     return place
@@ -70,7 +70,7 @@ def test_predict_writes_terms_and_a_page(folder):
 @pytest.mark.slow
 def test_compare_recommends(folder):
     answer = run(
-        *("compare", folder / "images", folder / "labels.csv", "--folds", "2", "--json", *FAST),
+        *("compare", folder / "images", folder / "labels.csv", "--cv", "2", "--json", *FAST),
         *("--rivals", "set kernels, equal weights;mean of vectors, linear"),
     )
     record = json.loads(answer.stdout)
@@ -83,7 +83,7 @@ def test_groups_are_read(folder, tmp_path):
     table = tmp_path / "groups.csv"
     table.write_text("set,group\n" + "".join(f"set{i:04d},{i // 3}\n" for i in range(30)))
     answer = run(
-        *("compare", folder / "images", folder / "labels.csv", "--folds", "2", *FAST),
+        *("compare", folder / "images", folder / "labels.csv", "--cv", "2", *FAST),
         *("--groups", table, "--rivals", "set kernels, equal weights"),
     )
     assert answer.exit_code == 0, answer.output

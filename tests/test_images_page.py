@@ -36,7 +36,7 @@ def record() -> dict[str, Any]:
     sets, Y, terms = make_shapes(50, size=64)
     terms = [EVIL, *terms[1:]]
     model = ImageAnnotator(PLANS, size=(64, 64), weights="equal").fit(sets, Y, terms)
-    new, given, _ = make_shapes(30, size=64, seed=3)
+    new, given, _ = make_shapes(30, size=64, random_state=3)
     new[0] = ImageSet(EVIL, new[0].pictures)
     given[1] = np.nan
     return predicted_record(model, new, f"run {EVIL}", given)
@@ -69,14 +69,14 @@ def test_fitted_and_compared_records():
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator(PLANS, size=(64, 64), weights="equal")
     told: list[tuple[str, int, int]] = []
-    tell = lambda p: told.append((p.step, p.done, p.total))  # noqa: E731
+    tell = lambda done, total, text: told.append((text.split(":")[0], done, total))  # noqa: E731
     fitted = fitted_record(model.fit(sets, Y, terms), sets, "fit", tell)
     assert told == [(step, i + 1, 40) for step in ("evidence", "page") for i in range(40)]
     assert all(one["evidence"] for one in fitted["sets"])
     assert fitted["grids"].keys() == {"correlation-16 pyramid"}
     assert all(one["name"] not in [n for n, _ in one["near"]] for one in fitted["sets"])
     rivals = ["set kernels, equal weights", "mean of vectors, linear"]
-    found = compare(sets, Y, terms, annotator=model, rivals=rivals, folds=2)
+    found = compare(sets, Y, terms, annotator=model, rivals=rivals, cv=2)
     told.clear()
     record = compared_record(found, "compared", tell)
     assert [total for step, done, total in told if step == "page" and done == total] == [20, 20]
@@ -89,7 +89,7 @@ def test_a_comparison_says_whose_figures_it_shows_and_of_how_many_sets():
     sets, Y, terms = make_shapes(41, size=32)
     rivals = ["mean of vectors, linear"]
     model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32))
-    found = compare(sets, Y, terms, annotator=model, rivals=rivals, folds=2)
+    found = compare(sets, Y, terms, annotator=model, rivals=rivals, cv=2)
     record = compared_record(found, "compared")
     page = render_page(record)
     assert "in the way &quot;chosen by the annotator&quot; (recommended is another one" in page
@@ -99,7 +99,7 @@ def test_a_comparison_says_whose_figures_it_shows_and_of_how_many_sets():
     first, second = (dict(model.weights_) for model, _ in found.held_out)
     means = {name: (first[name] + second[name]) / 2 for name in first}
     assert dict(record["weights"]) == pytest.approx(means)
-    chosen = compare(sets, Y, terms, annotator=model, rivals=[CHOSEN], folds=2)
+    chosen = compare(sets, Y, terms, annotator=model, rivals=[CHOSEN], cv=2)
     assert "is another one" not in render_page(compared_record(chosen, "compared"))
 
 

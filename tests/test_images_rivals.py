@@ -128,7 +128,7 @@ def test_comparison_is_paired_and_names_those_level():
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), weights="equal")
     chosen = ["set kernels, equal weights", "best single kernel", PLAIN]
-    found = compare(sets, Y, terms, annotator=model, rivals=chosen, folds=3, groups=np.arange(40))
+    found = compare(sets, Y, terms, annotator=model, rivals=chosen, cv=3, groups=np.arange(40))
     assert {row.name for row in found.rows} == set(chosen)
     qualities = [row.quality.mean() for row in found.rows]
     assert qualities == sorted(qualities, reverse=True)
@@ -155,7 +155,7 @@ def test_sets_without_labels_are_learned_from_as_in_fit(grouped):
         annotator=ImageAnnotator(["hsv"], size=(32, 32)),
         rivals=names,
         groups=groups,
-        folds=2,
+        cv=2,
     )
     assert [one.name for one in found.sets] == [s.name for i, s in enumerate(sets) if i % 5]
     assert len(found.Y) == len(found.vectors["hsv"]) == 32
@@ -174,8 +174,8 @@ def test_sets_without_labels_are_learned_from_as_in_fit(grouped):
 
 def test_more_folds_than_sets():
     sets, Y, terms = make_shapes(6, size=64)
-    with pytest.raises(ValueError, match="folds=7 is not valid: give 2 to 6"):
-        compare(sets, Y, terms, folds=7)
+    with pytest.raises(ValueError, match="cv=7 is not valid: give 2 to 6"):
+        compare(sets, Y, terms, cv=7)
 
 
 def test_measures_against_scikit_learn():
@@ -213,12 +213,12 @@ def test_a_recommendation_repeats_what_was_measured():
     plans = ["hsv", Plan("thumbnail", "pooled"), Plan("sift-16")]
     given = ImageAnnotator(plans, size=(64, 32), views=False, random_state=3)
     kernels = "--kernels hsv,thumbnail:pooled,sift-16"
-    others = "--no-views --size 64x32 --seed 3."
+    others = "--no-views --size 64x32 --random-state 3."
     found = advice(["set kernels, equal weights"], given)
     assert found == f"It is fitted by annotate fit {kernels} --weights equal {others}"
     found = advice(["chosen by the annotator"], given)
     assert found == f"It is fitted by annotate fit {kernels} {others}"
-    assert advice([PLAIN], given).endswith("fit --kernels pooled --size 64x32 --seed 3.")
+    assert advice([PLAIN], given).endswith("fit --kernels pooled --size 64x32 --random-state 3.")
     thesis = ImageAnnotator("thesis", views=True)
     assert advice(["best single kernel"], thesis).endswith(
         "--kernels thesis --weights best --views."

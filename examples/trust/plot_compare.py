@@ -26,7 +26,7 @@ methods = {
     "opls, one component": OrthonormalizedPLS(1),
 }
 record = evaluate(
-    X, Y, methods, cv=5, repeats=2, alphas=None, name="six labels", seed=0
+    X, Y, methods, cv=5, repeats=2, alphas=None, name="six labels", random_state=0
 )
 text = render_text(record)
 print(text[: text.index("Data")])

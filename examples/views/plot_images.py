@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from eigenkit.images import ImageAnnotator, Plan, make_shapes
 
 sets, Y, terms = make_shapes(80, size=64)
-new, truth, _ = make_shapes(60, size=64, seed=1)
+new, truth, _ = make_shapes(60, size=64, random_state=1)
 print(
     f"{len(sets)} sets, {sum(len(one) for one in sets)} pictures, terms: {', '.join(terms)}"
 )

@@ -115,6 +115,16 @@ def check_count(name: str, value: Any, *, hint: str = "") -> int:
     return int(value)
 
 
+def check_seed(name: str, value: Any) -> int:
+    """``value`` as an integer that a generator of random numbers can begin with."""
+    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not fine or not 0 <= value < 2**32:
+        raise ValueError(
+            f"{name}={shown(value)} is not valid: give an integer from 0 to {2**32 - 1}."
+        )
+    return int(value)
+
+
 def check_at_most(
     name: str, value: int | None, most: int, what: str, *, hint: str = ", or None for all"
 ) -> int:

@@ -91,7 +91,7 @@ def fit(
     groups: Groups = None,
     size: Size = None,
     given: dict[str, Any],
-    seed: o.Seed = 0,
+    random_state: o.RandomState = 0,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> Result:
@@ -101,15 +101,15 @@ def fit(
 
     place, page = _outputs([labels, groups, given["table"]], force, out, report)
     compared = _views(views, unseen_views)
-    model = _annotator(kernels, compared, size, given, seed).set_params(weights=weights)
+    model = _annotator(kernels, compared, size, given, random_state).set_params(weights=weights)
     sets = _read(images, given)
     Y, terms = read_labels(labels, sets)
     grouped = read_groups(groups, sets) if groups else None
     with progress("annotate", as_json) as advance:
-        model.set_params(progress=_teller(advance)).fit(sets, Y, terms, grouped)
+        model.set_params(progress=advance).fit(sets, Y, terms, grouped)
         save_annotator(model, place)
-        title, tell = f"{Path(images).name} annotated", _teller(advance)
-        shown = _page(page, lambda record: record.fitted_record(model, sets, title, tell))
+        title = f"{Path(images).name} annotated"
+        shown = _page(page, lambda record: record.fitted_record(model, sets, title, advance))
     record = {"model": str(place), "bytes": place.stat().st_size, **described(model)}
     return Result(record, "\n".join([*summary(model), f"wrote {clean(place)}", *shown]))
 
@@ -149,13 +149,13 @@ def predict(
     sets = _read(images, given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
     with progress("annotate", as_json) as advance:
-        fitted.set_params(**_run(given), progress=_teller(advance))
+        fitted.set_params(**_run(given), progress=advance)
         fitted = adapt(fitted, sets) if adapted else fitted
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
-        title, tell = f"{Path(images).name} annotated", _teller(advance)
+        title = f"{Path(images).name} annotated"
         shown = _page(
-            page, lambda record: record.predicted_record(fitted, sets, title, known, tell)
+            page, lambda record: record.predicted_record(fitted, sets, title, known, advance)
         )
     rows, titles, columns = _rows(fitted, sets, S, probabilities)
     if place is not None or not as_json:
@@ -176,7 +176,7 @@ def compare(
     images: Folder,
     labels: LabelFile,
     report: ReportFile = None,
-    folds: Annotated[int, Option(min=2, help="Number of folds.")] = 5,
+    cv: Annotated[int, Option(min=2, help="Number of folds.")] = 5,
     rivals: Annotated[
         str | None, Option(help="Names, separated by semicolons; by default all.")
     ] = None,
@@ -185,7 +185,7 @@ def compare(
     views: Views = None,
     size: Size = None,
     given: dict[str, Any],
-    seed: o.Seed = 0,
+    random_state: o.RandomState = 0,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> Result:
@@ -200,7 +200,7 @@ def compare(
     chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
     for name in chosen:
         o.choice("--rivals", name, RIVALS, "; ")
-    model = _annotator(kernels, _views(views, False), size, given, seed)
+    model = _annotator(kernels, _views(views, False), size, given, random_state)
     sets = _read(images, given)
     Y, terms = read_labels(labels, sets)
     grouped = read_groups(groups, sets) if groups else None
@@ -212,12 +212,12 @@ def compare(
             annotator=model,
             rivals=chosen,
             groups=grouped,
-            folds=folds,
-            seed=seed,
-            progress=_teller(advance),
+            cv=cv,
+            random_state=random_state,
+            progress=advance,
         )
-        title, tell = f"{Path(images).name} compared", _teller(advance)
-        shown = _page(page, lambda record: record.compared_record(found, title, tell))
+        title = f"{Path(images).name} compared"
+        shown = _page(page, lambda record: record.compared_record(found, title, advance))
     rows = as_records(found)
     fitted = to_fit([row.name for row in found.rows], found.held_out[0][0])
     step = "" if fitted is None else _next_step(images, labels, fitted[1], groups, given)
@@ -252,14 +252,14 @@ def demo(
     folder: Annotated[
         str, Option("--out", "-o", help="A folder for pictures, model and pages.")
     ] = "eigenkit-shapes",
-    seed: o.Seed = 0,
+    random_state: o.RandomState = 0,
     as_json: o.Json = False,
 ) -> Result:
     """Draw sets of shapes, learn their terms, annotate new ones, and write a page about them."""
     from eigenkit.images.demo import run
 
     with progress("annotate", as_json) as advance:
-        found = run(Path(folder), seed, _teller(advance))
+        found = run(Path(folder), random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
         f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
@@ -286,11 +286,11 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
 
 
 def _annotator(
-    kernels: str, views: bool | str, size: str | None, given: dict[str, Any], seed: int
+    kernels: str, views: bool | str, size: str | None, given: dict[str, Any], random_state: int
 ) -> ImageAnnotator:
     from eigenkit.images import ImageAnnotator
 
-    how: dict[str, Any] = {"views": views, "size": _size(size), "random_state": seed}
+    how: dict[str, Any] = {"views": views, "size": _size(size), "random_state": random_state}
     return ImageAnnotator(_kernels(kernels), **how, **_run(given))
 
 
@@ -345,11 +345,3 @@ def _size(text: str | None) -> tuple[int, int] | None:
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
         raise o.bad("--size", f"{text!r} is not HEIGHTxWIDTH.")
     return int(parts[0]), int(parts[1])
-
-
-def _teller(advance: Any) -> Any:
-    def tell(p: Any) -> None:
-        left = f", {p.remaining:.0f} s left" if p.remaining > 1 else ""
-        advance(p.done, p.total, f"{p.step}: {p.done} of {p.total}{left}")
-
-    return tell

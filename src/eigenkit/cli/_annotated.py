@@ -13,18 +13,10 @@ if TYPE_CHECKING:
 
 def methods_table(rows: list[dict[str, Any]]) -> str:
     """Of a comparison."""
-    from eigenkit.images.comparison import against_plain
+    from eigenkit.images.comparison import figures
 
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
-    cells = [
-        [
-            row["name"],
-            *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
-            against_plain(row),
-            f"{row['seconds']:.1f}",
-        ]
-        for row in rows
-    ]
+    cells = [[row["name"], *figures(row), f"{row['seconds']:.1f}"] for row in rows]
     return table_of(titles, cells, right=(1, 2, 3, 4, 5))
 
 

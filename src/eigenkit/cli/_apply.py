@@ -331,10 +331,10 @@ def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]
 
 def _of_labels(names: tuple[str, ...], kind: str, Y: Any, S: Any, P: Any) -> dict[str, Any]:
     """Scores over all classes or labels, and of every one."""
-    from eigenkit.evaluation.metrics import METRICS, auc_per_label, rates, score_all
+    from eigenkit.evaluation.metrics import METRICS, auc_per_label, rates_of, score_all
 
     overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
-    found = rates((Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0))
+    found = rates_of(Y, P)
     columns = {"precision": found["precision"], "recall": found["recall"], "F1": found["f1"]}
     columns["AUC"] = auc_per_label(Y, S)
     per = [

@@ -101,7 +101,7 @@ def compare(
         str | None, Option("--report", help="Write the report as one HTML file.")
     ] = None,
     scale: o.Scale = "none",
-    seed: o.Seed = 0,
+    random_state: o.RandomState = 0,
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
@@ -113,7 +113,7 @@ def compare(
     """
     _check_splits(cv, repeats, train_size, test)
     given = {**given, "data": data, "scale": scale, "components": components}
-    given |= {"seed": seed, "alphas": alphas}
+    given |= {"random_state": random_state, "alphas": alphas}
     named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
@@ -140,7 +140,7 @@ def compare(
         classifier=classifier,
         alphas=ridges,
         baselines=baselines,
-        seed=seed,
+        random_state=random_state,
     )
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
@@ -317,7 +317,7 @@ _SHARED = {
     **{name: default for name, (_, default) in o.LEARNING.items()},
     "scale": "none",
     "components": None,
-    "seed": 0,
+    "random_state": 0,
 }
 
 

@@ -70,7 +70,7 @@ def fit(
     ] = None,
     set_: o.Set = None,
     scale: o.Scale = "none",
-    seed: o.Seed = 0,
+    random_state: o.RandomState = 0,
     stream: Annotated[
         bool | None,
         Option(
@@ -154,7 +154,7 @@ def fit(
             **o.feature_options(given),
             stream=blocks,
             checkpoint=checkpoint,
-            seed=seed,
+            random_state=random_state,
             tick=Counter(advance).step,
             say=saying(as_json),
         )
@@ -165,7 +165,7 @@ def fit(
         )
     if stability is not None and whole is not None:
         with progress("resampling", as_json) as advance:
-            model = with_stability(model, whole, stability, seed, advance)
+            model = with_stability(model, whole, stability, random_state, advance)
         lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
     return _kept(model, place, lines, ["next:", *(f"  {step}" for step in next_steps(place))])
 

@@ -45,7 +45,7 @@ Scale = Annotated[
         "(maxabs), or none."
     ),
 ]
-Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
+RandomState = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 Set = Annotated[
     list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
 ]

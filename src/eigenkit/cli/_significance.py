@@ -42,7 +42,7 @@ def significance(
     set_: o.Set = None,
     jobs: Annotated[int, Option(help="Number of processes; -1 for one per core.")] = 1,
     scale: o.Scale = "none",
-    seed: o.Seed = 0,
+    random_state: o.RandomState = 0,
     given: dict[str, Any],
     as_json: o.Json = False,
 ) -> Result:
@@ -89,7 +89,7 @@ def significance(
             groups=None if group is None else block.text[group],
             statistic=statistic,
             n_permutations=permutations,
-            random_state=seed,
+            random_state=random_state,
             n_jobs=jobs,
             progress=lambda done, total: advance(done, total, f"{done} of {total} permutations"),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import numbers
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from eigenkit.evaluation.summary import describe_model, environment, summarize, 
 from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial, worth_rehearsing
 from eigenkit.record import model_from_dict, to_dict
 from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
-from eigenkit.shell import check_choice, check_count, check_real, what_is
+from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 
 Step = tuple[int, str]
 Progress = Callable[[int, int, str], None]
@@ -55,14 +54,14 @@ def evaluate(
     forecast: Forecast | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     command: str = "",
-    seed: int = 0,
+    random_state: int = 0,
 ) -> dict[str, Any]:
     """Compare methods by how well a classifier does on their projections.
 
     For every split and method: choose alpha by cross-validation inside the training part,
     fit the projection there, train one classifier per label on the projected training rows
-    and measure it on the test rows. The result depends on the data, the methods and the
-    seed only, apart from times and the description of the environment.
+    and measure it on the test rows. The result depends on the data, the methods and
+    ``random_state`` only, apart from times and the description of the environment.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ def evaluate(
         removes it at the end.
     command : str
         What to type to repeat the run; kept in the record.
-    seed : int
+    random_state : int
         Of splits, classifiers and thinning.
 
     Returns
@@ -137,7 +136,7 @@ def evaluate(
     """
     numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
     samples = read_samples(X, Y, feature_names, label_names, prepare, numbers=numbers)
-    repeats, seed = check_count("repeats", repeats), _check_seed(seed)
+    repeats, seed = check_count("repeats", repeats), check_seed("random_state", random_state)
     splits, words = make_splits(samples.Y, cv, repeats, train_size, seed, numbers=numbers)
     first = samples.parts(splits[0])[0][0]
     plan = Plan(
@@ -366,10 +365,3 @@ def _check_folds(inner_cv: int) -> int:
     if check_count("inner_cv", inner_cv) < 2:
         raise ValueError("inner_cv=1 is not valid: give at least 2 folds.")
     return int(inner_cv)
-
-
-def _check_seed(seed: int) -> int:
-    fine = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
-    if not fine or not 0 <= seed < 2**32:
-        raise ValueError(f"seed={seed!r} is not valid: give a whole number from 0 to {2**32 - 1}.")
-    return int(seed)

@@ -157,10 +157,14 @@ def coverage(Y: Array, S: Array) -> float:
 
 
 def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
-    counts = np.sum(Y * P, axis=0), P.sum(axis=0), Y.sum(axis=0)
-    macro, micro = rates(*counts), rates(*map(np.sum, counts))
+    macro, micro = rates_of(Y, P), rates(np.sum(Y * P), np.sum(P), np.sum(Y))
     found = {f"{name}_macro": float(values.mean()) for name, values in macro.items()}
     return found | {f"{name}_micro": float(value) for name, value in micro.items()}
+
+
+def rates_of(Y: Array, P: Array) -> dict[str, Array]:
+    """Precision, recall and F1 of every label."""
+    return rates((Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0))
 
 
 def rates(hit: Array, told: Array, true: Array) -> dict[str, Array]:

@@ -10,7 +10,6 @@ from eigenkit.images.adaptation import adapt
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.explain import Evidence, Explanation
-from eigenkit.images.extraction import Progress
 from eigenkit.images.files import ImageSet, Picture, read_sets
 from eigenkit.images.kernels import Plan
 from eigenkit.images.labels import read_labels
@@ -28,7 +27,6 @@ __all__ = [
     "ImageWarning",
     "Picture",
     "Plan",
-    "Progress",
     "TermReport",
     "adapt",
     "load_annotator",

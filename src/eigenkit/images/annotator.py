@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from eigenkit.images.checks import (
 from eigenkit.images.committee import Committee, Second, with_second
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
-from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
+from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
 from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
@@ -87,7 +86,7 @@ class ImageAnnotator(BaseEstimator):
     random_state : int
         Of clustering and folds.
     progress : callable, optional
-        Called with a :class:`Progress` now and then.
+        Called as ``progress(done, total, message)`` now and then.
 
     Attributes
     ----------
@@ -115,7 +114,7 @@ class ImageAnnotator(BaseEstimator):
     --------
     >>> from eigenkit.images import ImageAnnotator, make_shapes
     >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(*make_shapes(30, size=32))
-    >>> model.predict_proba(make_shapes(2, size=32, seed=1)[0]).shape
+    >>> model.predict_proba(make_shapes(2, size=32, random_state=1)[0]).shape
     (2, 9)
     """
 
@@ -139,7 +138,7 @@ class ImageAnnotator(BaseEstimator):
         cache: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Tell = None,
     ) -> None:
         self.kernels = kernels
         self.weights = weights
@@ -245,13 +244,8 @@ class ImageAnnotator(BaseEstimator):
         views: list[str | None] = [None]
         if len(seen) > 1 and self.views in (True, "auto"):
             views = [*seen] if self.views is True else [None, *seen]
-        start = time.monotonic()
-
-        def tell(done: int, total: int, name: str) -> None:
-            self._tell(Progress(f"kernel {name}", done, total, time.monotonic() - start))
-
         self._kernels_, K = fit_kernels(
-            plans, views, sets, vectors, self._places(), int(self.random_state), tell
+            plans, views, sets, vectors, self._places(), int(self.random_state), self.progress
         )
         return K
 
@@ -385,12 +379,8 @@ class ImageAnnotator(BaseEstimator):
             self.size_,
             cache=check_run(self),
             n_jobs=self.n_jobs,
-            tell=self._tell,
+            tell=self.progress,
         )
 
     def _places(self) -> dict[str, Array | None]:
         return {d.name: d.places(self.size_) for d in self._descriptors_}
-
-    def _tell(self, progress: Progress) -> None:
-        if self.progress is not None:
-            self.progress(progress)

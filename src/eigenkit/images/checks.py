@@ -21,7 +21,7 @@ from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, tell_names
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.linalg import real_numbers
-from eigenkit.shell import check_choice, counted, shown
+from eigenkit.shell import check_choice, check_seed, counted, shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
@@ -39,11 +39,7 @@ def check_settings(model: Any) -> None:
     check_choice("weights", model.weights, WEIGHTS)
     if not isinstance(model.views, bool):
         check_choice("views", model.views, ("auto", "unseen", True, False))
-    seed = model.random_state
-    if not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
-        raise ValueError(
-            f"random_state={shown(seed)} is not valid: give an integer from 0 to {2**32 - 1}."
-        )
+    check_seed("random_state", model.random_state)
 
 
 def check_run(model: Any) -> Cache | None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.evaluation.metrics import mean_auc
+from eigenkit.evaluation.metrics import mean_auc, rates_of
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.extraction import Progress, Vectors, subset
+from eigenkit.images.extraction import Tell, Vectors, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
 from eigenkit.images.kernels import equal_weights, subsets
@@ -89,9 +89,9 @@ def compare(
     annotator: ImageAnnotator | None = None,
     rivals: Sequence[str] | None = None,
     groups: Any = None,
-    folds: int = 5,
-    seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    cv: int = 5,
+    random_state: int = 0,
+    progress: Tell = None,
     each: Callable[[dict[str, list[float]]], None] | None = None,
 ) -> Comparison:
     """Compare ways to annotate on folds; whatever is chosen is chosen inside the training part.
@@ -108,9 +108,11 @@ def compare(
         Names of :data:`eigenkit.images.rivals.RIVALS`; by default all.
     groups : array of shape (n_sets,), optional
         Sets of one group are never on both sides.
-    folds : int
-    seed : int
+    cv : int
+        Number of folds.
+    random_state : int
     progress : callable, optional
+        Called as ``progress(done, total, message)`` now and then.
     each : callable, optional
         Called after every fold with the measures of all rivals on it.
 
@@ -126,19 +128,23 @@ def compare(
         Y, groups = Y[of], of if groups is None else groups[of]
     labelled = np.flatnonzero(~np.isnan(Y).any(axis=1))
     known_groups: Any = None if groups is None else groups[labelled]
-    check_folds(folds, len(labelled) if groups is None else len(np.unique(known_groups)))
+    _check_folds(cv, len(labelled) if groups is None else len(np.unique(known_groups)))
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     check_settings(base)
     vectors, pictures = _vectors(base, sets)
-    kept = FinishedFolds(base, comparison_key(sets, Y, base, names, groups, folds, seed, chosen))
+    kept = FinishedFolds(
+        base, comparison_key(sets, Y, base, names, groups, cv, random_state, chosen)
+    )
     held_out, finished = [], []
-    for number, (train, test) in enumerate(folds_of(Y[labelled], known_groups, folds, seed)):
+    for number, (train, test) in enumerate(folds_of(Y[labelled], known_groups, cv, random_state)):
         known = kept.get(number)
         if known is None:
             start = time.monotonic()
             sides = labelled[train], labelled[test]
-            model, fold = _fold(base, sets, Y, names, groups, vectors, pictures, *sides, seed)
+            model, fold = _fold(
+                base, sets, Y, names, groups, vectors, pictures, *sides, random_state
+            )
             known = model, _measured(fold, chosen, Y[sides[1]], time.monotonic() - start)
             model._forget_unused()
             kept.put(number, *known)
@@ -153,12 +159,10 @@ def compare(
     return Comparison(rows, rows[0].name, _level(rows), held_out, *own)
 
 
-def check_folds(folds: int, most: int) -> None:
+def _check_folds(cv: int, most: int) -> None:
     """Every fold needs a set, or a group of them."""
-    if not 2 <= folds <= most:
-        raise ValueError(
-            f"folds={folds} is not valid: give 2 to {most}, the number of sets or groups."
-        )
+    if not 2 <= cv <= most:
+        raise ValueError(f"cv={cv} is not valid: give 2 to {most}, the number of sets or groups.")
 
 
 def _measured(fold: Fold, rivals: Sequence[str], Y: Array, took: float) -> Finished:
@@ -244,11 +248,8 @@ def _set_kernel_weights(model: ImageAnnotator) -> Array:
 
 def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:
     """Mean AUC, precision at one, and mean F1 over the terms that occur."""
-    P = thresholds < S
-    occurs = Y.any(axis=0)
-    hits, taken = (Y * P).sum(axis=0), P.sum(axis=0) + Y.sum(axis=0)
-    f1 = 2 * hits[occurs] / taken[occurs]
-    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if occurs.any() else 0.0
+    f1 = rates_of(Y, thresholds < S)["f1"][Y.any(axis=0)]
+    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if len(f1) else 0.0
 
 
 def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
@@ -323,11 +324,12 @@ def _mean_and_error(values: Any) -> tuple[float, float]:
     return float(x.mean()), float(error)
 
 
-def against_plain(record: dict[str, Any]) -> str:
-    """The difference of a record to the plain one, in words."""
+def figures(record: dict[str, Any]) -> list[str]:
+    """Cells of a table: the measures of a record, and its difference to the plain one."""
+    measured = [f"{record[key]:.3f} ± {record[key + '_error']:.3f}" for key in MEASURES]
     if record["difference"] is None:
-        return "not measured"
-    return f"{record['difference']:+.3f} ± {record['difference_error']:.3f}"
+        return [*measured, "not measured"]
+    return [*measured, f"{record['difference']:+.3f} ± {record['difference_error']:.3f}"]
 
 
 def verdict(comparison: Comparison) -> str:
@@ -370,7 +372,7 @@ def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
         found["views" if measured.views else "no-views"] = ""
     if measured.size is not None:
         found["size"] = "x".join(map(str, measured.size))
-    return found | ({"seed": measured.random_state} if measured.random_state else {})
+    return found | ({"random-state": measured.random_state} if measured.random_state else {})
 
 
 def _kernels_in_words(kernels: Any) -> str:

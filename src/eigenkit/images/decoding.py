@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +27,20 @@ def pillow() -> Any:
     return Image
 
 
-class guarded:
+@contextmanager
+def guarded(path: Path | None) -> Iterator[None]:
     """What a decoder throws at a damaged file becomes one sentence about it."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        self._quiet = warnings.catch_warnings()
-        self._quiet.__enter__()
-        warnings.simplefilter("ignore")  # about metadata; sizes are checked here
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        self._quiet.__exit__(kind, error, trace)
-        if isinstance(error, FileError | ImportError) or not isinstance(error, Exception):
-            return
-        if kind.__name__ == "DecompressionBombError":
-            raise too_large(self.path, "too many pixels", MAX_PIXELS) from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about metadata; sizes are checked here
+            yield
+    except (FileError, ImportError):
+        raise
+    except Exception as error:
+        if type(error).__name__ == "DecompressionBombError":
+            raise too_large(path, "too many pixels", MAX_PIXELS) from error
         raise FileError(
-            self.path, f"it cannot be read as an image ({_reason(error)}): repair or remove it."
+            path, f"it cannot be read as an image ({_reason(error)}): repair or remove it."
         ) from error
 
 

@@ -20,15 +20,19 @@ from eigenkit.images.term_reports import term_reports
 N_TRAIN, N_TEST, SIZE = 120, 40, (64, 64)
 
 
-def run(folder: Path, seed: int = 0, tell: Tell | None = None) -> dict[str, Any]:
+def run(folder: Path, random_state: int = 0, tell: Tell = None) -> dict[str, Any]:
     """Draw, learn, keep, annotate and show; what was found, and where it is."""
     (folder / "new").mkdir(parents=True, exist_ok=True)
-    labels = write_folder(*make_shapes(N_TRAIN, size=SIZE[0], seed=seed), folder)
-    new_labels = write_folder(*make_shapes(N_TEST, size=SIZE[0], seed=seed + 1), folder / "new")
+    drawn, drawn_new = (
+        make_shapes(n, size=SIZE[0], random_state=random_state + i)
+        for i, n in enumerate((N_TRAIN, N_TEST))
+    )
+    labels, new_labels = write_folder(*drawn, folder), write_folder(*drawn_new, folder / "new")
     sets, new = (read_sets(labels.parent / "images") for labels in (labels, new_labels))
     Y, terms = read_labels(labels, sets)
     # Kernels between sets with equal weights: a pyramid is among them, which shows where it looks.
-    model = ImageAnnotator("default", size=SIZE, weights="equal", random_state=seed, progress=tell)
+    how: Any = {"weights": "equal", "random_state": random_state, "progress": tell}
+    model = ImageAnnotator("default", size=SIZE, **how)
     model.fit(sets, Y, terms)
     save_annotator(model, folder / "shapes.ek")
     again = load_annotator(folder / "shapes.ek")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import IO
+from typing import TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,28 +12,22 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor, Frame
 from eigenkit.images.files import ImageSet, Picture
+from eigenkit.models._parsed import Place, Scratch
 
 # Pictures that one process takes at a time; progress is reported between them.
 BATCH = 16
 
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a step has come: so many of so many, for so long, and how long it may take."""
-
-    step: str
-    done: int
-    total: int
-    elapsed: float
-
-    @property
-    def remaining(self) -> float:
-        """Seconds, if it goes on as before."""
-        return self.elapsed / self.done * (self.total - self.done) if self.done else float("nan")
-
-
-Tell = Callable[[Progress], None]
+T = TypeVar("T")
+Tell = Callable[[int, int, str], None] | None  # called as tell(done, total, message)
 Vectors = dict[str, list[list[Array]]]  # descriptor -> set -> picture -> matrix
+
+
+def watched(step: str, items: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
+    """Every item; when it is done, how far the step has come."""
+    for done, item in enumerate(items, 1):
+        yield item
+        if tell is not None:
+            tell(done, total, f"{step}: {done} of {total}")
 
 
 def extract(
@@ -47,64 +37,38 @@ def extract(
     *,
     cache: Cache | None = None,
     n_jobs: int | None = None,
-    tell: Tell | None = None,
+    tell: Tell = None,
 ) -> Vectors:
-    """Vectors of all pictures of all sets, by descriptor, set and picture; they lie in files."""
+    """Vectors of all pictures of all sets, by descriptor, set and picture.
+
+    They lie in files, so that they need room on disk (where ``TMPDIR`` says), not in memory.
+    """
     unique = list({p.digest: p for one in sets for p in one.pictures}.values())
-    start = time.monotonic()
-    with ExitStack() as open_files:
-        files = [
-            _File(d.name, open_files.enter_context(tempfile.TemporaryFile())) for d in descriptors
-        ]
-        computed = _computed(unique, descriptors, size, cache, n_jobs)
-        for done, (digest, vectors) in enumerate(computed, 1):
-            for file in files:
-                file.put(digest, vectors[file.name])
-            if tell is not None:
-                tell(Progress("descriptors", done, len(unique), time.monotonic() - start))
-        found = {file.name: file.vectors() for file in files}
-    return {
-        name: [[own[p.digest] for p in one.pictures] for one in sets] for name, own in found.items()
-    }
+    files = {d.name: Scratch() for d in descriptors}
+    places: dict[str, dict[str, Place]] = {name: {} for name in files}
+    computed = _computed(unique, descriptors, size, cache, n_jobs)
+    for digest, vectors in watched("descriptors", computed, len(unique), tell):
+        for name, file in files.items():
+            place = places[name][digest] = file.put(vectors[name].astype(np.float32, copy=False))
+            _check_length(name, next(iter(places[name].values())), place)
+    found = {}
+    for name, file in files.items():
+        own = file.views(places[name])
+        found[name] = [[own[p.digest] for p in one.pictures] for one in sets]
+    return found
+
+
+def _check_length(name: str, first: Place, other: Place) -> None:
+    if first.shape[1] != other.shape[1]:
+        raise ValueError(
+            f"descriptor {name!r} gave vectors of {first.shape[1]} and of {other.shape[1]} "
+            "numbers: return vectors of one length for all images."
+        )
 
 
 def subset(vectors: Vectors, rows: Iterable[int]) -> Vectors:
     """The vectors of some sets."""
     return {name: [own[int(i)] for i in rows] for name, own in vectors.items()}
-
-
-class _File:
-    """Vectors of one descriptor below each other in a nameless file, which lasts as its views do.
-
-    So the vectors of all pictures need room on disk (where ``TMPDIR`` says), not in memory.
-    """
-
-    def __init__(self, name: str, stream: IO[bytes]) -> None:
-        self.name, self.stream = name, stream
-        self.rows: dict[str, tuple[int, int]] = {}
-        self.total, self.width = 0, 0
-
-    def put(self, digest: str, vectors: Array) -> None:
-        """Add those of one picture."""
-        rows, width = vectors.shape
-        if self.rows and width != self.width:
-            raise ValueError(
-                f"descriptor {self.name!r} gave vectors of {self.width} and of {width} numbers: "
-                "return vectors of one length for all images."
-            )
-        self.stream.write(np.ascontiguousarray(vectors, dtype=np.float32).data)
-        self.rows[digest] = (self.total, self.total + rows)
-        self.total, self.width = self.total + rows, width
-
-    def vectors(self) -> dict[str, Array]:
-        """By picture: views of the file."""
-        self.stream.flush()
-        shape = (self.total, self.width)
-        if not self.total * self.width:
-            everything: Array = np.zeros(shape, dtype=np.float32)
-        else:
-            everything = np.asarray(np.memmap(self.stream, np.float32, "r", shape=shape))
-        return {digest: everything[start:stop] for digest, (start, stop) in self.rows.items()}
 
 
 def fitted(

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import THESIS, Descriptor, check_once, check_own
-from eigenkit.images.extraction import Vectors
+from eigenkit.images.extraction import Tell, Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
@@ -323,7 +323,7 @@ def fit_kernels(
     vectors: Vectors,
     places: dict[str, Array | None],
     seed: int,
-    tell: Any = None,
+    tell: Tell = None,
 ) -> tuple[list[ViewKernel], np.ndarray]:
     """All kernels between the sets, fitted, and their matrices (n_kernels, n_sets, n_sets)."""
     kernels = [
@@ -340,7 +340,8 @@ def fit_kernels(
         name = kernels[j].plan.descriptor
         K[j] = kernels[j].fit_transform(sets, vectors[name], places[name])
         if tell is not None:
-            tell(next(done), len(kernels), kernels[j].name)
+            n, total = next(done), len(kernels)
+            tell(n, total, f"kernel {kernels[j].name}: {n} of {total}")
 
     try:
         thread_map(fit, range(len(kernels)))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.comparison import Comparison, as_records, verdict
 from eigenkit.images.decoding import pillow
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
-from eigenkit.images.extraction import Progress, Tell, subset
+from eigenkit.images.extraction import Tell, subset, watched
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.rivals import CHOSEN
@@ -34,18 +33,6 @@ NOT_KNOWN = (
 )
 
 
-T = TypeVar("T")
-
-
-def _told(step: str, items: Sequence[T], tell: Tell | None) -> Iterator[T]:
-    """Every item; when it is done, how far the step has come."""
-    start = time.monotonic()
-    for done, item in enumerate(items, 1):
-        yield item
-        if tell is not None:
-            tell(Progress(step, done, len(items), time.monotonic() - start))
-
-
 def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
     """A small copy of an image as a data URI."""
     from PIL import features
@@ -59,7 +46,7 @@ def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
 
 
 def fitted_record(
-    model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell | None = None
+    model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell = None
 ) -> dict[str, Any]:
     """The labelled sets of a fitted model, every one predicted without it."""
     if model.views == "unseen":
@@ -81,7 +68,7 @@ def _held_out_evidence(
     model: ImageAnnotator,
     labelled: Sequence[ImageSet],
     shown: np.ndarray,
-    tell: Tell | None,
+    tell: Tell,
 ) -> list[list[Evidence]]:
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)
@@ -94,7 +81,7 @@ def _held_out_evidence(
     members = np.flatnonzero(model._thetas_[:, used].any(axis=1))
     lefts = [_lefts(model, int(m), parts) for m in members]
     found = []
-    for i in _told("evidence", range(len(labelled)), tell):
+    for i in watched("evidence", range(len(labelled)), len(labelled), tell):
         A = np.zeros((len(model._thetas_), len(labelled), shown.shape[1]))
         for m, left in zip(members, lefts, strict=True):
             A[m] = next(left) @ model._targets_[m].back[:, shown[i]]
@@ -120,11 +107,11 @@ def predicted_record(
     sets: Sequence[ImageSet],
     title: str,
     Y: Array | None = None,
-    tell: Tell | None = None,
+    tell: Tell = None,
 ) -> dict[str, Any]:
     """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
     explainer = Explainer(model)
-    reasons = [explainer(one) for one in _told("evidence", sets, tell)]
+    reasons = [explainer(one) for one in watched("evidence", sets, len(sets), tell)]
     S = np.array([why.scores for why in reasons])
     K = np.array([_similarities(model, why) for why in reasons])
     known = np.zeros(len(sets), dtype=bool) if Y is None else ~np.isnan(Y).any(axis=1)
@@ -139,7 +126,7 @@ def predicted_record(
     }
 
 
-def compared_record(comparison: Comparison, title: str, tell: Tell | None = None) -> dict[str, Any]:
+def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> dict[str, Any]:
     """Every set predicted by the model of the fold that it was held out of, and the rivals."""
     rows: dict[int, Any] = {}
     train: dict[str, Any] = {}
@@ -149,7 +136,7 @@ def compared_record(comparison: Comparison, title: str, tell: Tell | None = None
         sets = [comparison.sets[int(i)] for i in test]
         vectors = subset(comparison.vectors, test)
         explainer = Explainer(model)
-        places = _told("evidence", range(len(sets)), tell)
+        places = watched("evidence", range(len(sets)), len(sets), tell)
         reasons = [explainer(sets[k], subset(vectors, [k])) for k in places]
         S[test] = [why.scores for why in reasons]
         limits[test] = model.thresholds_
@@ -255,7 +242,7 @@ def _sets(
     K: Array,
     train: Sequence[ImageSet],
     evidence: Sequence[Sequence[Evidence]],
-    tell: Tell | None,
+    tell: Tell,
 ) -> dict[str, Any]:
     P = model.probabilities(S)
     chosen = model.thresholds_ < S
@@ -263,7 +250,7 @@ def _sets(
     shown = _shown_terms(model, S)
     rows = [
         _one_set(one, P[i], chosen[i], Y[i], near[i])
-        for i, one in enumerate(_told("page", sets, tell))
+        for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
     for i, pieces in enumerate(evidence):
         rows[i]["evidence"] = _shares(pieces, shown[i])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eigenkit.files import atomic
+from eigenkit.files import atomic, write_table
 from eigenkit.images.arrays import Array
 from eigenkit.images.decoding import pillow
 from eigenkit.images.files import ImageSet
@@ -21,7 +19,7 @@ TERMS = (*SHAPES, *COLOURS, *PLACES)
 
 
 def make_shapes(
-    n_sets: int = 120, *, size: int = 96, seed: int = 0
+    n_sets: int = 120, *, size: int = 96, random_state: int = 0
 ) -> tuple[list[ImageSet], Array, list[str]]:
     """Sets of two to four pictures, each of one shape in a colour and a place.
 
@@ -33,7 +31,7 @@ def make_shapes(
     n_sets : int
     size : int
         Height and width of the pictures.
-    seed : int
+    random_state : int
 
     Returns
     -------
@@ -48,7 +46,7 @@ def make_shapes(
     >>> len(sets), Y.shape
     (10, (10, 9))
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     sets, Y = [], np.zeros((n_sets, len(TERMS)))
     for i in range(n_sets):
         things = [_thing(rng) for _ in range(rng.integers(1, 3))]
@@ -101,11 +99,7 @@ def write_folder(sets: list[ImageSet], Y: Any, terms: list[str], folder: Path) -
             place = folder / "images" / one.name / picture.view
             place.mkdir(parents=True, exist_ok=True)
             pillow().fromarray(picture.pixels()).save(place / f"{picture.name}.png")
-    text = io.StringIO(newline="")
-    rows = csv.writer(text)
-    rows.writerow(["set", "terms"])
-    for one, y in zip(sets, Y, strict=True):
-        rows.writerow([one.name, "|".join(t for t, has in zip(terms, y, strict=True) if has)])
+    carried = ["|".join(t for t, has in zip(terms, y, strict=True) if has) for y in Y]
     with atomic(folder / "labels.csv") as stream:
-        stream.write(text.getvalue().encode())
+        write_table(stream, "csv", ["set", "terms"], [[[one.name for one in sets], carried]])
     return folder / "labels.csv"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label
+from eigenkit.evaluation.metrics import auc_per_label, rates_of
 from eigenkit.exceptions import ImageWarning
 from eigenkit.images.arrays import Array
 
@@ -44,13 +44,9 @@ def term_reports(
 
     ``carried`` counts the sets with each term, where the rows of Y are not sets but views of them.
     """
-    P = thresholds < S
-    aucs = auc_per_label(Y, S)
-    hits, support, given = (Y * P).sum(axis=0), Y.sum(axis=0), P.sum(axis=0)
-    precision, recall = (hits / np.maximum(n, 1) for n in (given, support))
-    f1 = 2 * hits / np.maximum(given + support, 1)
-    sets = support if carried is None else carried
-    columns = zip(terms, sets, f1, precision, recall, aucs, strict=True)
+    rates, sets = rates_of(Y, thresholds < S), Y.sum(axis=0) if carried is None else carried
+    figures = *(rates[name] for name in ("f1", "precision", "recall")), auc_per_label(Y, S)
+    columns = zip(terms, sets, *figures, strict=True)
     return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]
 
 

@@ -68,7 +68,7 @@ def fit_model(
     ngrams: int = 1,
     stream: bool = False,
     checkpoint: str | Path | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     tick: Tick | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Model:
@@ -109,7 +109,7 @@ def fit_model(
         Read the file in blocks, once per step, and keep none of them.
     checkpoint : str or Path, optional
         With ``stream``: a file for the state of the fit, from which an interrupted one goes on.
-    seed : int
+    random_state : int
         Of folds and classifiers.
     tick : callable, optional
         Called as ``tick(step, rows)`` when a step has taken in some rows.
@@ -139,7 +139,8 @@ def fit_model(
         ngrams=ngrams,
     )
     prepare = Preparation(missing, scale, features.n_numbers)
-    rows = FitRows(source.path, blocks, features, target, stream, prepare, cv, seed, classifier)
+    known = features, target, stream, prepare, cv, random_state, classifier
+    rows = FitRows(source.path, blocks, *known)
     rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
     if values is not None:
         rows.checkpoint = checkpoint
@@ -162,7 +163,7 @@ def fit_model(
         **searches,
         "scale": scale,
         "in_blocks": stream,
-        "seed": seed,
+        "seed": random_state,
         "views": list(views),
     }
     linear = on_top(found, target, classifier, lambda: _scores(estimator, rows), estimator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from eigenkit.models._preparing import Blocks
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where an array is in the file."""
 
     offset: int
@@ -56,10 +56,10 @@ class Scratch:
             ) from error
         self._file: Any = held(self, file)
 
-    def put(self, array: np.ndarray) -> _Place:
+    def put(self, array: np.ndarray) -> Place:
         """Keep a copy of an array of numbers."""
         array = np.ascontiguousarray(array)
-        place = _Place(self.n_bytes, array.dtype, array.shape)
+        place = Place(self.n_bytes, array.dtype, array.shape)
         left = _bytes_of(array)
         try:
             while left.nbytes:
@@ -78,7 +78,7 @@ class Scratch:
             "to a folder with more room."
         )
 
-    def get(self, place: _Place) -> np.ndarray:
+    def get(self, place: Place) -> np.ndarray:
         """Read an array back."""
         array = np.empty(place.shape, dtype=place.dtype)
         left = _bytes_of(array)
@@ -91,15 +91,24 @@ class Scratch:
                 left = left[n:]
         return array
 
+    def views(self, places: Mapping[str, Place]) -> dict[str, np.ndarray]:
+        """Arrays where they lie in the file, which lasts as long as they do."""
+        mapped = np.memmap(self._file, np.uint8, "r") if self.n_bytes else np.empty(0, np.uint8)
+        stored = np.asarray(mapped)
+        return {
+            name: stored[p.offset : p.offset + p.n_bytes].view(p.dtype).reshape(p.shape)
+            for name, p in places.items()
+        }
+
 
 @dataclass(frozen=True)
 class Stored:
     """One block in a scratch file; y holds positions in ``names``, where those are given."""
 
     scratch: Scratch
-    X: tuple[_Place, ...]
+    X: tuple[Place, ...]
     shape: tuple[int, int]
-    y: _Place | None = None
+    y: Place | None = None
     names: np.ndarray | None = None
 
     @classmethod

@@ -260,14 +260,14 @@ class RowBlocks(Blocks):
             yield from part
 
     def folds(
-        self, n: int = 5, *, seed: int = 0, of: np.ndarray | None = None
+        self, n: int = 5, *, random_state: int = 0, of: np.ndarray | None = None
     ) -> Iterator[tuple[RowBlocks, RowBlocks]]:
         """Pairs of blocks: all rows but one part in n of them, and that part.
 
-        Rows are assigned at random within their blocks, alike for the same blocks and seed, unless
-        ``of`` says of every row which part it is in, from 0 to n - 1.
+        Rows are assigned at random within their blocks, alike for the same blocks and
+        ``random_state``, unless ``of`` says of every row which part it is in, from 0 to n - 1.
         """
-        assigned = drawn(n, seed) if of is None else self._as_said(of)
+        assigned = drawn(n, random_state) if of is None else self._as_said(of)
         for i in range(n):
             yield (
                 self._chosen(assigned, i, held_out=False),

@@ -208,12 +208,8 @@ def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
     return f'<nav aria-label="Sections"><ul>{links}</ul></nav>', texts
 
 
-# What a page has where scripts run, and what it says where they do not.
+# What a page has where scripts run.
 _BUTTON = '\n<button type="button" id="theme" hidden>Dark</button>'
-_NOTICE = (
-    '<noscript><p class="notice">The figures need JavaScript; every number is also in a table.</p>'
-    "\n</noscript>\n"
-)
 
 
 def whole_body(
@@ -223,20 +219,24 @@ def whole_body(
     values: dict[str, str],
     parts: Iterable[tuple[str, str, str]],
     *,
-    scripts: bool = False,
+    notice: str = "",
 ) -> str:
-    """Header, sections, footer; ``skip`` is the id and the name of the result."""
+    """Header, sections, footer; ``skip`` is the id and the name of the result.
+
+    A page with scripts has a ``notice`` for where they do not run.
+    """
     nav, text = sections(parts)
+    without = f'<noscript><p class="notice">{notice}</p>\n</noscript>\n' * bool(notice)
     return f"""<a class="skip" href="#{skip[0]}">Skip to {skip[1]}</a>
 <header>
-<div class="bar"><p class="brand">eigenkit</p>{_BUTTON * scripts}</div>
+<div class="bar"><p class="brand">eigenkit</p>{_BUTTON * bool(notice)}</div>
 <h1>{escape(title)}</h1>
 {lines}
 {facts(values)}
 </header>
 {nav}
 <main>
-{_NOTICE * scripts}{text}
+{without}{text}
 </main>
 <footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
 

@@ -100,7 +100,8 @@ def body(run: Run) -> str:
     lines = f"""<p class="lead">{escape(headline(run))}</p>
 <p class="how">{escape(protocol_sentence(run))}</p>"""
     title, skip = visible(run.data.name), ("result", "the result")
-    return whole_body(skip, title, lines, _facts(run), parts, scripts=True)
+    notice = "The figures need JavaScript; every number is also in a table."
+    return whole_body(skip, title, lines, _facts(run), parts, notice=notice)
 
 
 def _facts(run: Run) -> dict[str, str]:

@@ -7,10 +7,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from eigenkit.images.comparison import against_plain
+from eigenkit.images.comparison import figures
 from eigenkit.record import write_atomically
 from eigenkit.report.html import asset, document, json_block, policy
-from eigenkit.report.pieces import facts, table_html, weights
+from eigenkit.report.pieces import table_html, weights, whole_body
 from eigenkit.report.tables import Table
 from eigenkit.report.words import number, visible
 
@@ -31,20 +31,25 @@ def render_page(record: dict[str, Any]) -> str:
     """
     script = asset("page.js", _HERE)
     title = visible(record["title"])
-    inside = f"""<a class="skip" href="#sets">Skip to the sets</a>
-<header>
-<div class="bar"><p class="brand">eigenkit annotate</p>
-<button id="theme" type="button" hidden>Dark</button></div>
-<h1>{escape(title)}</h1>
-<p class="lead">{escape(_lead(record))}</p>
-{_facts(record)}
-</header>
-<nav aria-label="Sections"><ul>{_links(record)}</ul></nav>
-<main>
-<section id="sets" tabindex="-1"><h2>Sets</h2>
-<noscript><p class="notice">The list of sets needs JavaScript; the tables below do not.</p>
-</noscript>
-<form class="controls" id="controls" hidden>
+    lines = f'<p class="lead">{escape(_lead(record))}</p>'
+    parts = [
+        ("sets", "Sets", _SETS),
+        ("methods", "Methods", _methods(record)),
+        ("terms", "Terms", _terms(record)),
+        ("kernels", "Weights of the kernels", _weights(record)),
+    ]
+    notice = "The list of sets needs JavaScript; the tables below do not."
+    body = whole_body(("sets", "the sets"), title, lines, _facts(record), parts, notice=notice)
+    inside = f'{body}\n<dialog id="detail" aria-labelledby="detail-name"></dialog>'
+    scripts = f"""<script type="application/json" id="record">{json_block(record)}</script>
+<script>{script}</script>
+"""
+    style = f"\n{asset('page.css', _HERE)}"
+    return document(f"{title}: eigenkit annotate", inside, policy(script), scripts, style)
+
+
+# The list of sets, which the script fills.
+_SETS = """<form class="controls" id="controls" hidden>
 <label class="field">Search<input id="search" type="search" autocomplete="off"
  placeholder="name or term"></label>
 <label class="field">Term<select id="term"><option value="">any</option></select></label>
@@ -58,19 +63,7 @@ def render_page(record: dict[str, Any]) -> str:
 <span id="where"></span>
 <button type="button" id="next">Next</button></div>
 <p class="note keys">Keys: / search, j and k next and previous set, n and p pages, Enter opens
-a set, left and right go on from there, Esc closes.</p>
-</section>
-{_methods(record)}
-<section id="terms"><h2>Terms</h2>{_terms(record)}</section>
-<section id="kernels"><h2>Weights of the kernels</h2>{_weights(record)}</section>
-</main>
-<dialog id="detail" aria-labelledby="detail-name"></dialog>
-<footer>Made by eigenkit. This file holds all it shows and loads nothing.</footer>"""
-    scripts = f"""<script type="application/json" id="record">{json_block(record)}</script>
-<script>{script}</script>
-"""
-    style = f"\n{asset('page.css', _HERE)}"
-    return document(f"{title}: eigenkit annotate", inside, policy(script), scripts, style)
+a set, left and right go on from there, Esc closes.</p>"""
 
 
 def write_page(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -83,19 +76,13 @@ def _lead(record: dict[str, Any]) -> str:
     return f"{n} sets of images and {k} terms: {record['what']}. {record['fitted']}"
 
 
-def _facts(record: dict[str, Any]) -> str:
+def _facts(record: dict[str, Any]) -> dict[str, str]:
     f1 = [t["f1"] for t in record["terms"] if t["support"]]
     auc = [t["auc"] for t in record["terms"] if t["auc"] is not None]
     found = {"sets": str(len(record["sets"])), "terms": str(len(record["terms"]))}
     for name, values in (("F1", f1), ("AUC", auc)):
         found[f"{name}, mean over terms"] = number(sum(values) / len(values) if values else None)
-    return facts(found)
-
-
-def _links(record: dict[str, Any]) -> str:
-    names = {"sets": "Sets", "methods": "Methods", "terms": "Terms", "kernels": "Kernels"}
-    shown = [key for key in names if key != "methods" or record.get("methods")]
-    return "".join(f'<li><a href="#{key}">{names[key]}</a></li>' for key in shown)
+    return found
 
 
 def _terms(record: dict[str, Any]) -> str:
@@ -124,19 +111,13 @@ def _methods(record: dict[str, Any]) -> str:
     if not record.get("methods"):
         return ""
     rows = [
-        [
-            row["name"] + " (recommended)" * row["recommended"],
-            *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
-            against_plain(row),
-        ]
+        [row["name"] + " (recommended)" * row["recommended"], *figures(row)]
         for row in record["methods"]
     ]
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC against the plain one"]
     note = escape(record.get("methods_note", ""))
-    return (
-        f'<section id="methods"><h2>Methods</h2><p class="note">{note}</p>'
-        f"{table_html(Table('Methods on the same folds', titles, rows))}</section>"
-    )
+    table = table_html(Table("Methods on the same folds", titles, rows))
+    return f'<p class="note">{note}</p>{table}'
 
 
 __all__ = ["render_page", "write_page"]

@@ -105,6 +105,7 @@
     if (to < 0 || to >= shown.length) return;
     first = to; current = first - 1;
     draw();
+    find("sets").tabIndex = -1;
     find("sets").focus(); // what had the focus is gone or disabled
     find("sets").scrollIntoView();
   }
