@@ -76,12 +76,12 @@ def test_an_interrupted_fit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_state_of_other_data_is_refused() -> None:
     _fit("a.ek", "--checkpoint", "state.ek")
     _write("data.csv", CLASS[::-1])
-    assert "began with source=" in _fit("b.ek", "--checkpoint", "state.ek", code=1)
+    assert "started with source=" in _fit("b.ek", "--checkpoint", "state.ek", code=1)
     _write("data.csv", CLASS)
     said = _fit("b.ek", "--checkpoint", "state.ek", "--alpha", "7", code=1)
-    assert "began with alpha=1.0, now it is 7.0" in said
+    assert "started with alpha=1.0, but now it is 7.0" in said
     said = _fit("b.ek", "--checkpoint", "state.ek", "--ignore", "c", code=1)
-    assert "began with source='data.csv, 3 features in blocks" in said
+    assert "started with source='data.csv, 3 features in blocks" in said
     assert "now it is 'data.csv, 2 features" in said
 
 
@@ -96,7 +96,7 @@ def test_a_state_of_other_values_is_refused(
     changed = X.copy()
     changed[row, 1] *= 1000.0
     _write("data.csv", CLASS, changed)
-    assert "began with source=" in _fit("b.ek", "--checkpoint", "state.ek", code=1)
+    assert "started with source=" in _fit("b.ek", "--checkpoint", "state.ek", code=1)
     assert not Path("b.ek").exists()
     _write("data.csv", CLASS)
     _fit("b.ek", "--checkpoint", "state.ek")
@@ -110,7 +110,7 @@ def test_a_state_of_other_sparse_values_is_refused() -> None:
     Path("data.svm").write_text(text.replace(":7\n", ":8\n"))
     said = CliRunner().invoke(app, [*command, "b.ek"])
     assert said.exit_code == 1
-    assert "began with source=" in said.output
+    assert "started with source=" in said.output
 
 
 def test_a_checkpoint_needs_blocks() -> None:

@@ -73,12 +73,12 @@ def test_a_last_line_without_an_end_is_told_of(tmp_path, rng):
     data.write_text(frame.to_csv(index=False).rstrip("\n"))
     said = json.loads(_follow(tmp_path, data, model, "--json"))
     assert said["rows"] == 199
-    assert any("the last line has no end" in note for note in said["notes"])
+    assert any("the last line does not end with a newline" in note for note in said["notes"])
     with data.open("a") as file:
         file.write("\n")
     said = _follow(tmp_path, data, model)
     assert "200 rows" in said
-    assert "has no end" not in said
+    assert "does not end" not in said
 
 
 def test_it_is_said_when_what_a_model_knew_does_not_count(tmp_path, rng):
@@ -86,12 +86,12 @@ def test_it_is_said_when_what_a_model_knew_does_not_count(tmp_path, rng):
     model = _start(tmp_path, frame[:60])
     data = tmp_path / "data.csv"
     frame[60:].to_csv(data, index=False)
-    assert "keeps no stream, so that its 60 rows will not count" in _follow(tmp_path, data, model)
+    assert "keep the sums of its 60 rows, so these will not count" in _follow(tmp_path, data, model)
     assert "will not count" not in _follow(tmp_path, data, model)
     (tmp_path / "m.state").unlink()
     said = " ".join(_follow(tmp_path, data, model).split())  # the stream that follow has kept
     assert "will not count" not in said
-    assert said.startswith("m.ek holds 140 rows already; rows of")  # before it adds
+    assert said.startswith("m.ek already has 140 rows; those of")  # before it adds
     assert "280 rows" in said
 
 
@@ -227,7 +227,7 @@ def test_a_file_that_was_cut_is_refused(tmp_path, rng):
     _follow(tmp_path, data, model)
     data.write_text(frame[:20].to_csv(index=False))
     said = " ".join(_follow(tmp_path, data, model, code=1).split())
-    assert "it was cut or replaced, and the model holds its rows as they were" in said
+    assert "it was truncated or replaced, and the model has counted its old rows" in said
 
 
 @pytest.mark.parametrize("longer", [False, True])
@@ -241,7 +241,7 @@ def test_another_file_under_the_same_name_is_refused(tmp_path, rng, longer):
     text = frame[60:].to_csv(index=False) if longer else frame.to_csv(index=False)
     data.write_text(text if longer else text.replace("a\n", "b\n", 1))
     said = " ".join(_follow(tmp_path, data, model, code=1).split())
-    assert "are not those that were taken in" in said
+    assert "are not those that were read before" in said
     assert "the model holds its rows as they were" in said
     assert load(model).how["n_rows"] == before
 
@@ -258,7 +258,7 @@ def test_a_correction_in_the_middle_is_refused_at_the_next_start(tmp_path, rng):
     text[place : place + 2] = b"7."
     data.write_bytes(text)
     said = " ".join(_follow(tmp_path, data, model, code=1).split())
-    assert "are not those that were taken in" in said
+    assert "are not those that were read before" in said
 
 
 @pytest.mark.parametrize("bad", [[], [7], [0, 7, 8, 150]])
@@ -309,7 +309,7 @@ def test_nothing_is_written_while_nothing_comes(tmp_path, rng, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(module.time, "sleep", nap)
-    added = f"m.ek holds 200 rows already; rows of {data} are added."
+    added = f"m.ek already has 200 rows; those of {data} are added."
     for state, expected in (("s", "200 rows in m.ek"), ("t", added)):
         if state == "t":  # which has nothing to add
             data.write_text("")
@@ -530,7 +530,7 @@ def test_a_state_of_other_rows_is_refused(tmp_path, rng):
     renamed.to_csv(tmp_path / "other.csv", index=False)
     said = _run("follow", tmp_path / "other.csv", "--model", other, "--checkpoint",
                 tmp_path / "m.state", "--once", code=1)  # fmt: skip
-    assert "this stream began with source=" in said
+    assert "this stream was started with source=" in said
 
 
 def test_a_file_that_was_rotated_is_taken_in_to_its_end(tmp_path, rng):
@@ -543,7 +543,7 @@ def test_a_file_that_was_rotated_is_taken_in_to_its_end(tmp_path, rng):
         file.writelines(lines[90:120])
     data.rename(tmp_path / "data.1")
     said = " ".join(_follow(tmp_path, data, model, code=1).split())
-    assert "it is no longer there: if it was rotated, follow it under its new name" in said
+    assert "the file is gone: if it was rotated, follow it under its new name" in said
     _follow(tmp_path, tmp_path / "data.1", model)
     data.write_text(lines[0] + "".join(lines[120:]))
     command = ("follow", data, "--model", model, "--checkpoint", tmp_path / "new.state", "--once")

@@ -13,9 +13,9 @@ from eigenkit.images.comparison import (
     Comparison,
     Row,
     advice,
-    against_plain,
     as_records,
     compare,
+    figures,
     measures,
     verdict,
 )
@@ -230,15 +230,16 @@ def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():
     found = as_records(Comparison([row], row.name, [], [], [], np.zeros((0, 1)), {}))[0]
     assert found["difference"] is None
     assert found["difference_error"] is None
-    assert against_plain(found) == "not measured"
-    assert against_plain({"difference": 0.1, "difference_error": 0.02}) == "+0.100 ± 0.020"
+    assert figures(found)[-1] == "not measured"
+    apart = {**found, "difference": 0.1, "difference_error": 0.02}
+    assert figures(apart)[-1] == "+0.100 ± 0.020"
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ImageWarning")
 def test_a_comparison_that_was_interrupted_goes_on(tmp_path, monkeypatch):
     sets, Y, terms = make_shapes(16, size=32)
     model = ImageAnnotator(["hsv"], size=(32, 32), cache=tmp_path)
-    told = {"annotator": model, "rivals": ["mean of vectors, linear"], "folds": 2}
+    told = {"annotator": model, "rivals": ["mean of vectors, linear"], "cv": 2}
 
     def stop(measures):
         raise KeyboardInterrupt

@@ -98,15 +98,15 @@ def test_the_estimator_given_gets_what_the_file_holds(tmp_path):
         assert stream.estimator is model
         assert (stream.position, stream.n_rows) == (BATCHES - 1, 11 * BATCHES)
     _same_bits(model, _undisturbed("lda"))
-    with pytest.raises(ValueError, match=r"has taken in data, and s\.ek holds a stream"):
+    with pytest.raises(ValueError, match=r"has been fed, and s\.ek holds the state of a stream"):
         Stream(model, tmp_path / "s.ek")
 
 
 def test_other_parameters_are_refused_by_name(tmp_path):
     _feed("lda", tmp_path / "s.ek", upto=3)
-    with pytest.raises(FileError, match=r"began with alpha=1.0, now it is 2.0: give the same"):
+    with pytest.raises(FileError, match=r"with alpha=1.0, but now it is 2.0: give the same"):
         Stream(LDA(alpha=2.0), tmp_path / "s.ek")
-    with pytest.raises(FileError, match=r"began with class='LDA', now it is 'CCA'"):
+    with pytest.raises(FileError, match=r"with class='LDA', but now it is 'CCA'"):
         Stream(CCA(), tmp_path / "s.ek")
     _feed("lda", tmp_path / "s.ek", upto=4)  # the refusals have let go of the lock
 
@@ -141,9 +141,9 @@ def test_positions_count_each_batch_once(tmp_path):
         assert stream.update(*_batch("lda", 0), position=0)
         assert stream.update(*_batch("lda", 1))
         assert stream.position == 1
-        with pytest.warns(RepeatedBatchWarning, match="position 1 was given again: it counts once"):
+        with pytest.warns(RepeatedBatchWarning, match="position 1 was given twice: it counts once"):
             assert not stream.update(*_batch("lda", 1), position=1)
-        with pytest.raises(ValueError, match=r"after 3 up to 4 leaves a gap: .* up to 1, feed"):
+        with pytest.raises(ValueError, match=r"from 3 to 4 leaves a gap: .* up to 1, so"):
             stream.update(*_batch("lda", 4), position=4)
     with Stream(LDA(), tmp_path / "s.ek") as stream:
         for i in (0, 1):
@@ -156,9 +156,9 @@ def test_positions_may_be_rows_or_bytes(tmp_path):
     with Stream(LDA(), tmp_path / "s.ek") as stream:
         assert stream.update(*_batch("lda", 0), position=100, after=0)
         assert stream.update(*_batch("lda", 1), position=250, after=100)
-        with pytest.raises(ValueError, match="after 300 up to 400 leaves a gap"):
+        with pytest.raises(ValueError, match="from 300 to 400 leaves a gap"):
             stream.update(*_batch("lda", 2), position=400, after=300)
-        with pytest.raises(ValueError, match=r"after 200 up to 300 was taken in up to 250, but"):
+        with pytest.raises(ValueError, match=r"from 200 to 300, up to 250: cut"):
             stream.update(*_batch("lda", 2), position=300, after=200)
         with pytest.raises(ValueError, match="after=5 is not before position=5"):
             stream.update(*_batch("lda", 2), position=5, after=5)
@@ -290,7 +290,7 @@ def test_a_damaged_state_says_what_to_do(tmp_path):
         (b"EIGENKIT" + bytes(60), "the state is damaged"),
     ):
         state.write_bytes(content)
-        with pytest.raises(FileError, match=f"{said}.*put back a copy of it, or begin anew"):
+        with pytest.raises(FileError, match=f"{said}.*restore a copy of it, or start again"):
             Stream(LDA(), state)
 
 
@@ -477,7 +477,7 @@ def test_every_estimator_that_can_be_streamed_has_a_stream(name, tmp_path):
 def test_a_closed_stream_takes_in_nothing(tmp_path):
     with Stream(LDA(), tmp_path / "state.ek") as stream:
         stream.update(*_batch("lda", 0))
-    with pytest.raises(ValueError, match=r"was closed.*open it again"):
+    with pytest.raises(ValueError, match=r"is closed.*open the file again"):
         stream.update(*_batch("lda", 1))
 
 
@@ -485,6 +485,6 @@ def test_a_closed_stream_takes_in_nothing(tmp_path):
 def test_a_stream_has_no_copies(how, tmp_path):
     with (
         Stream(LDA(), tmp_path / "state.ek") as stream,
-        pytest.raises(TypeError, match="one writer of its file"),
+        pytest.raises(TypeError, match="only writer of its file"),
     ):
         how(stream)

@@ -101,5 +101,6 @@ def write_folder(sets: list[ImageSet], Y: Any, terms: list[str], folder: Path) -
             pillow().fromarray(picture.pixels()).save(place / f"{picture.name}.png")
     carried = ["|".join(t for t, has in zip(terms, y, strict=True) if has) for y in Y]
     with atomic(folder / "labels.csv") as stream:
-        write_table(stream, "csv", ["set", "terms"], [[[one.name for one in sets], carried]])
+        columns = [one.name for one in sets], carried
+        write_table(stream, "csv", ["set", "terms"], [columns], keep_formulas=True)
     return folder / "labels.csv"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,39 +44,62 @@ def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
-def folds_in_memory(
-    kind: str, X: Any, y: Array, cv: int, seed: int, prepare: Any = None
-) -> Iterator[tuple[Any, Any]]:
-    """Rows to fit on and to measure on, each as one block (X, y), prepared by the former alone."""
-    for train, test in folds_of(kind, y, cv, seed):
-        X_train, X_test = X[train], X[test]
-        if prepare is not None:
-            made = prepare(X_train)
-            X_train, X_test = made(X_train), made(X_test)
-        yield [(X_train, y[train])], [(X_test, y[test])]
+@dataclass(frozen=True)
+class Part:
+    """Some rows in memory, as they are before filling in and scaling, to choose by."""
+
+    kind: str
+    X: Any
+    y: np.ndarray
+    cv: int
+    seed: int
+    prepare: Any = None  # learns from the rows to fit on how rows become features
+    classifier: str = SVM
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        yield self.prepare(self.X)(self.X), self.y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X."""
+        n, d = self.X.shape
+        return int(n), int(d)
+
+    def folds(self) -> Iterator[tuple[Any, Any]]:
+        """Rows to fit on and to measure on, each as one block (X, y)."""
+        for both in folds_of(self.kind, self.y, self.cv, self.seed):
+            parts = [self.X[rows] for rows in both]
+            if self.prepare is not None:
+                parts = [*map(self.prepare(parts[0]), parts)]
+            train, test = ([(X, self.y[rows])] for X, rows in zip(parts, both, strict=True))
+            yield train, test
+
+    def parts(self, cv: int) -> Iterator[Part]:
+        """The rows to fit on of every fold, to be divided once more."""
+        for train, _ in folds_of(self.kind, self.y, self.cv, self.seed):
+            yield replace(self, X=self.X[train], y=self.y[train], cv=cv)
 
 
-def scores_by_components(
-    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, classifier: str = SVM
-) -> Array:
+def scores_by_components(estimator: Any, rows: Any) -> Array:
     """Score (folds x components) with the first 1, 2, ... components.
 
-    A fold is two collections of blocks (X, y): a list of one, or :class:`RowBlocks`.
+    ``rows`` are a :class:`Part` or have its attributes. A fold is two collections of blocks
+    (X, y): a list of one, or :class:`RowBlocks`.
     """
-    rows = []
-    for train, test in folds:
+    found = []
+    for train, test in rows.folds():
         whole = _whole(train)
         fitted = _fitted(estimator, whole)
-        if kind == "classes" and is_classifier(fitted):
+        if rows.kind == "classes" and is_classifier(fitted):
             widths = range(1, len(fitted.get_feature_names_out()) + 1)
             models = (clone(fitted).set_params(n_components=l).fit(*whole) for l in widths)
-            rows.append([_score_of(model, train, test, kind, classifier) for model in models])
+            found.append([_score_of(model, train, test, rows) for model in models])
             continue
         (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
-        rows.append([_score(kind, classifier, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
-    shortest = min(len(row) for row in rows)
-    return np.array([row[:shortest] for row in rows])
+        found.append([_score(rows, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
+    shortest = min(map(len, found))
+    return np.array([scores[:shortest] for scores in found])
 
 
 def _whole(train: Any) -> tuple[Any, Any]:
@@ -96,45 +120,34 @@ def _fitted(estimator: Any, whole: Any) -> Any:
             model.set_params(n_components=l - 1)
 
 
-def cross_validated(
-    estimators: Iterable[Any],
-    folds: Iterable[tuple[Any, Any]],
-    kind: str,
-    classifier: str = SVM,
-) -> Array:
+def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
     """Score of every fold, with all components, or of the method's own predictions.
 
     There is an estimator for every fold.
     """
-    both = zip(folds, estimators, strict=False)
+    both = zip(rows.folds(), estimators, strict=False)
     fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
-    return np.array([_score_of(*fold, kind, classifier) for fold in fitted])
+    return np.array([_score_of(*fold, rows) for fold in fitted])
 
 
-def scores_by_alpha(
-    estimator: Any,
-    folds: Iterable[tuple[Any, Any]],
-    kind: str,
-    alphas: Sequence[float],
-    classifier: str = SVM,
-) -> Array:
+def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array:
     """The same (folds x alphas) for every alpha."""
-    rows = []
-    for train, test in folds:
+    found = []
+    for train, test in rows.folds():
         models = path_of_alphas(estimator, *_whole(train), alphas)
-        rows.append([_score_of(model, train, test, kind, classifier) for model in models])
-    return np.array(rows)
+        found.append([_score_of(model, train, test, rows) for model in models])
+    return np.array(found)
 
 
-def _score_of(fitted: Any, train: Any, test: Any, kind: str, classifier: str) -> float:
-    if kind == "numbers":
+def _score_of(fitted: Any, train: Any, test: Any, rows: Any) -> float:
+    if rows.kind == "numbers":
         told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
         return mean_r2(y, told, otherwise=0.0)
-    if kind == "classes" and is_classifier(fitted):
+    if rows.kind == "classes" and is_classifier(fitted):
         told, y = _of_all(fitted.predict, test)
         return float(np.mean(told == y))
     (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
-    return _score(kind, classifier, Z, y, Z_new, y_new)
+    return _score(rows, Z, y, Z_new, y_new)
 
 
 def fits_per_fold(kind: str) -> int:
@@ -148,14 +161,14 @@ def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Ar
     return np.concatenate(found), np.concatenate(y)
 
 
-def _score(kind: str, classifier: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
+def _score(rows: Any, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     Z, Z_new = (np.asarray(part, dtype=np.float64) for part in (Z, Z_new))
-    if kind == "numbers":
+    if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
-    classes = np.unique(y) if kind == "classes" else None
+    classes = np.unique(y) if rows.kind == "classes" else None
     Y = y if classes is None else (y[:, None] == classes)
-    rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), classifier, classes is not None)
+    rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), rows.classifier, classes is not None)
     S = rule.decision(Z_new)
     if classes is not None:
         return float(np.mean(classes[S.argmax(axis=1)] == y_new))
@@ -170,19 +183,13 @@ def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | No
     return int(max(1, min(MOST_COMPONENTS, shape[1], smallest)))
 
 
-def choose_components(
-    estimator: Any,
-    folds: Iterable[tuple[Any, Any]],
-    kind: str,
-    shape: tuple[int, int],
-    cv: int,
-    classifier: str = SVM,
-) -> tuple[int, Array]:
+def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
-    largest = clone(estimator).set_params(n_components=most_components(estimator, shape, cv))
+    most = most_components(estimator, rows.shape, rows.cv)
+    largest = clone(estimator).set_params(n_components=most)
     with warnings.catch_warnings():  # that there are fewer than are tried concerns nobody
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        scores = scores_by_components(largest, folds, kind, classifier)
+        scores = scores_by_components(largest, rows)
     return int(np.argmax(scores.mean(axis=0))) + 1, scores
 
 
@@ -215,8 +222,8 @@ class ComponentsCV(BaseEstimator):
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
         kind = "classes" if y.ndim == 1 and is_classifier(self.estimator) else kind
-        folds = folds_in_memory(kind, X, y, self.cv, self.random_state, prepare)
-        l, _ = choose_components(self.estimator, folds, kind, X.shape, self.cv)
+        rows = Part(kind, X, y, self.cv, self.random_state, prepare)
+        l, _ = choose_components(self.estimator, rows)
         return clone(self.estimator).set_params(n_components=l)
 
     def fit(self, X: Any, y: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -13,77 +13,42 @@ import numpy as np
 
 from eigenkit.files import Target
 from eigenkit.files._common import size
-from eigenkit.models._choosing import fold_of_rows, folds_in_memory, folds_of
+from eigenkit.models._choosing import Part, fold_of_rows
 from eigenkit.models._features import Features, complete
 from eigenkit.models._parsed import Scratch, Stored, unsaid
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some rows in memory, as they are before filling in and scaling, to choose by."""
-
-    kind: str
-    X: Any
-    y: np.ndarray
-    prepare: Preparation
-    cv: int
-    seed: int
-    classifier: str
-
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        yield self.prepare(self.X)(self.X), self.y
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Of X."""
-        n, d = self.X.shape
-        return int(n), int(d)
-
-    def folds(self) -> Iterator[tuple[Any, Any]]:
-        """Rows to fit on and to measure on, as blocks (X, y)."""
-        return folds_in_memory(self.kind, self.X, self.y, self.cv, self.seed, self.prepare)
-
-    def parts(self, cv: int) -> Iterator[Part]:
-        """The rows to fit on of every fold, to be divided once more."""
-        for train, _ in folds_of(self.kind, self.y, self.cv, self.seed):
-            yield replace(self, X=self.X[train], y=self.y[train], cv=cv)
-
-
+@dataclass(eq=False)
 class FitRows:
     """X and y of the file; made once in memory, made anew for every pass over a stream."""
 
-    def __init__(
-        self,
-        path: str,
-        blocks: Blocks,
-        features: Features,
-        target: Target,
-        stream: bool,
-        prepare: Preparation,
-        cv: int,
-        seed: int,
-        classifier: str,
-    ) -> None:
-        self.path, self.features, self.target, self.prepare = path, features, target, prepare
-        self.cv, self.seed = cv, seed  # folds, and how they are drawn
-        self.classifier = classifier  # on top of a projection
-        self._blocks, self.stream = blocks, stream
-        self.checkpoint: str | Path | None = None
-        self.fingerprint = ""
-        self.say: Callable[[str], None] = unsaid
-        self.seconds = 0.0  # that one pass over the file takes
+    path: str
+    blocks: Blocks
+    features: Features
+    target: Target
+    stream: bool
+    prepare: Preparation
+    cv: int  # folds, and how they are drawn
+    seed: int
+    classifier: str  # on top of a projection
+    say: Callable[[str], None] = unsaid
+    seconds: float = 0.0  # that one pass over the file takes
+    checkpoint: str | Path | None = None
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
         self.n = 0
         self._stored: RowBlocks | None = None
         self._stored_raw = False
-        self._kept: Any = None if stream else list(self._make())
+        self._kept: Any = None if self.stream else list(self._make())
 
     def _make(self, raw: bool = False) -> Iterator[tuple[Any, np.ndarray]]:
         """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
         self.n = 0
         matrix = self.features.raw if raw else self.features.matrix
-        for block in complete(self._blocks, self.features.missing, self.features.categorical):
+        for block in complete(self.blocks, self.features.missing, self.features.categorical):
             if len(block):
                 y = self.target.encode(block.path or self.path, block.labels, block.start)
                 self.n += len(y)
@@ -106,7 +71,9 @@ class FitRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of X."""
+        """Of X; the rows of a stream are counted when they are first stored."""
+        if not self.n:
+            self.store(raw=self.prepare.learns)
         return self.n, self.features.n_features
 
     def folds(self) -> Iterator[tuple[Any, Any]]:
@@ -124,7 +91,7 @@ class FitRows:
     def in_memory(self) -> Part:
         """All rows, as they are before filling in and scaling."""
         ((X, y),) = self._make(raw=True) if self.prepare.learns else self
-        return Part(self.kind, X, y, self.prepare, self.cv, self.seed, self.classifier)
+        return Part(self.kind, X, y, self.cv, self.seed, self.prepare, self.classifier)
 
     def _prepared(
         self, folds: Iterator[tuple[RowBlocks, RowBlocks]]

@@ -20,6 +20,7 @@ from eigenkit.files._targets import target_in
 from eigenkit.linalg import Array
 from eigenkit.models._choosing import (
     SCORES,
+    Part,
     choose_components,
     cross_validated,
     fits_per_fold,
@@ -27,7 +28,7 @@ from eigenkit.models._choosing import (
     scores_by_alpha,
 )
 from eigenkit.models._features import Features, learn_features, view_columns, view_params
-from eigenkit.models._fit_rows import FitRows, Part, time_of
+from eigenkit.models._fit_rows import FitRows, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
@@ -139,9 +140,8 @@ def fit_model(
         ngrams=ngrams,
     )
     prepare = Preparation(missing, scale, features.n_numbers)
-    known = features, target, stream, prepare, cv, random_state, classifier
-    rows = FitRows(source.path, blocks, *known)
-    rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
+    known = features, target, stream, prepare, cv, random_state, classifier, say or unsaid
+    rows = FitRows(source.path, blocks, *known, seconds=time.monotonic() - begun)
     if values is not None:
         rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features, values.hexdigest())
@@ -237,8 +237,7 @@ def _choose(
     """Set what is to be chosen, and tell what was tried."""
     searches: dict[str, Any] = {}
     if components == "cv":
-        tried = rows.folds(), rows.kind, rows.shape, rows.cv, rows.classifier
-        l, scores = choose_components(estimator, *tried)
+        l, scores = choose_components(estimator, rows)
         estimator.set_params(n_components=l)
         told = {"values": list(range(1, scores.shape[1] + 1)), **_searched(scores, rows)}
         searches["component_search"] = told
@@ -278,7 +277,7 @@ def _quality(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = cross_validated(estimators, part.folds(), rows.kind, rows.classifier)
+            found = cross_validated(estimators, part)
         except ValueError:  # a fold without one of the classes, say
             return None
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
@@ -297,9 +296,7 @@ def _search(estimator: Any, alphas: Any, rows: FitRows | Part) -> tuple[float, d
     ours = callable(alphas)
     grid = alphas(next(iter(rows))[0]) if ours else alphas
 
-    def scores_of(more: Sequence[float]) -> Array:
-        return scores_by_alpha(estimator, rows.folds(), rows.kind, more, rows.classifier)
-
+    scores_of = partial(scores_by_alpha, estimator, rows)
     tried, scores, best = search_alphas(grid, scores_of, largest_of_best, grows=ours)
     told = {"alphas": tried, **_searched(scores, rows)}
     return tried[best], {**told, "at_the_end": rises(scores.mean(axis=0), best)}

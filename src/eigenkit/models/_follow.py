@@ -30,11 +30,10 @@ _POLL = 1.0
 _CHUNK = 2**22
 # Bytes by which a file is recognized, at its beginning and where it was left.
 _MARKED = 4096
-# What to do about a file whose rows were taken in, and are no longer what they were.
+# What to do about a file of which rows were counted that have changed since.
 _CHANGED = (
-    "the model holds its rows as they were; if the file has only new rows now, follow it with a "
-    "new --checkpoint, and if not, also with the model of before or one that is fitted again, or "
-    "rows would count twice."
+    "the model has counted its old rows; if it holds only new rows now, use a new --checkpoint, "
+    "and if not, also restore the model from before or fit it again, so that no row counts twice."
 )
 
 
@@ -61,8 +60,8 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
         if size < position:
             raise FileError(
                 path,
-                f"it has {size} bytes, but {position} were taken in: it was cut or replaced, and "
-                f"{_CHANGED}",
+                f"it has {size} bytes, but {position} were read before: it was truncated or "
+                f"replaced, and {_CHANGED}",
             )
         with open(path, "rb") as stream:
             stream.seek(position)
@@ -71,8 +70,8 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
         if len(text) == _CHUNK and not whole:
             raise FileError(
                 path,
-                f"a line after byte {position} has more than {_CHUNK} bytes: such lines "
-                "cannot be followed; fit them instead.",
+                f"the line after byte {position} has more than {_CHUNK} bytes, the limit of "
+                "follow: use fit for this file.",
             )
         if once and not whole:
             _tell_of_rest(path, text)
@@ -89,9 +88,9 @@ def _check_there(path: str, position: int) -> None:
     if position and not Path(path).exists():
         raise FileError(
             path,
-            "it is no longer there: if it was rotated, follow it under its new name with the same "
-            "--checkpoint and --once, which takes in its last rows, and then the new file with a "
-            "new --checkpoint.",
+            "the file is gone: if it was rotated, follow it under its new name with the same "
+            "--checkpoint and --once, which reads its last rows, and then the new file with a new "
+            "--checkpoint.",
         )
 
 
@@ -99,8 +98,8 @@ def _tell_of_rest(path: str, rest: bytes) -> None:
     """Half a line cannot be told from a whole one, and half a number would count as a number."""
     if rest.strip():
         warnings.warn(
-            f"{path}: the last line has no end, so that it may be half written: it counts once it "
-            "has one; if it is whole, add a line end, or give the file as standard input.",
+            f"{path}: the last line does not end with a newline, so it may be incomplete: it will "
+            "count once it does; if it is complete, add a newline, or use standard input.",
             stacklevel=2,
         )
 
@@ -177,9 +176,9 @@ class Follower:
             check_lines(path)
         if self.forgets:
             warnings.warn(
-                f"{self.place.name} keeps no stream, so that its "
-                f"{counted(self.model.how['n_rows'], 'row')} will not count: the model begins anew "
-                "with the first row that comes; fit --checkpoint gives one that goes on.",
+                f"{self.place.name} does not keep the sums of its "
+                f"{counted(self.model.how['n_rows'], 'row')}, so these will not count: the model "
+                "starts again with the first new row; fit --checkpoint writes one that continues.",
                 stacklevel=2,
             )
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
@@ -187,7 +186,7 @@ class Follower:
         if self.adds:
             rows = "standard input" if path == "-" else path
             held = counted(self.n_held, "row")
-            say(f"{self.place.name} holds {held} already; rows of {rows} are added.")
+            say(f"{self.place.name} already has {held}; those of {rows} are added.")
         begun = self.stream.position or 0
         self._look_back(path, kind, begun)
         try:
@@ -254,7 +253,7 @@ class Follower:
     def _changed(self, path: str) -> FileError:
         return FileError(
             path,
-            f"its first {self.stream.position} bytes are not those that were taken in: it was "
+            f"its first {self.stream.position} bytes are not those that were read before: it was "
             f"changed or replaced, and {_CHANGED}",
         )
 

@@ -104,7 +104,7 @@ class Stream:
     ) -> None:
         if not isinstance(estimator, Streaming) or not hasattr(estimator, "partial_fit"):
             raise TypeError(
-                f"estimator is {what_is(estimator)}: give one of eigenkit's that has partial_fit."
+                f"estimator is {what_is(estimator)}: give an eigenkit estimator with partial_fit."
             )
         self.every = check_real("every", every)
         if half_life is not None:
@@ -195,8 +195,8 @@ class Stream:
         """
         if not self._lock.held:
             raise ValueError(
-                f"this stream was closed, and others may write {self.path.name}: open it again "
-                "with Stream, which goes on from there."
+                f"this stream is closed, and another process may be writing {self.path.name}: "
+                "open the file again with Stream, which continues from there."
             )
         position, after = self._place(position, after)
         if self._is_past(position, after):
@@ -232,17 +232,17 @@ class Stream:
             return False
         if after > last:
             raise ValueError(
-                f"the batch after {after} up to {position} leaves a gap: the stream has taken in "
-                f"everything up to {last}, feed what comes after that first."
+                f"the batch from {after} to {position} leaves a gap: the stream has been fed up "
+                f"to {last}, so give what comes next first."
             )
         if position > last:
             raise ValueError(
-                f"the batch after {after} up to {position} was taken in up to {last}, but not "
-                "beyond: feed the batches as they were cut before."
+                f"the stream has been fed a part of the batch from {after} to {position}, up to "
+                f"{last}: cut the batches where they were cut before."
             )
         if self._resumed is None or position > self._resumed:
             warnings.warn(
-                f"the batch at position {position} was given again: it counts once",
+                f"the batch at position {position} was given twice: it counts once",
                 RepeatedBatchWarning,
                 stacklevel=4,
             )
@@ -315,7 +315,7 @@ class Stream:
         except FileError as error:
             raise _of_state(error) from error
         if isinstance(tree, dict) and tree.get("kind") != "stream":
-            raise FileError(str(self.path), "it holds a model: name another file for the state.")
+            raise FileError(str(self.path), "it holds a model: use another file for the state.")
         try:
             self._check_settings(from_tree(tree["settings"], arrays))
             found = from_tree(tree["estimator"], arrays)
@@ -327,8 +327,8 @@ class Stream:
             raise damaged(str(self.path), "it holds no state of a stream")
         if any(is_fitted_name(name) for name in vars(self.estimator)):
             raise ValueError(
-                f"estimator has taken in data, and {self.path.name} holds a stream: give a new "
-                "estimator, which goes on from there, or another file."
+                f"the estimator has been fed, and {self.path.name} holds the state of a stream: "
+                "give a new estimator, which continues from that state, or use another file."
             )
         for name, value in vars(found).items():
             if is_fitted_name(name):
@@ -344,8 +344,8 @@ class Stream:
             if repr(theirs) != repr(given) and not unsaid:
                 raise FileError(
                     str(self.path),
-                    f"this stream began with {name.replace('estimator.', '')}={theirs!r}, now it "
-                    f"is {given!r}: give the same, or another file.",
+                    f"this stream was started with {name.replace('estimator.', '')}={theirs!r}, "
+                    f"but now it is {given!r}: give the same value, or use another file.",
                 )
 
     def close(self) -> None:
@@ -358,7 +358,7 @@ class Stream:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(
-            "a Stream is the one writer of its file, and cannot be copied or pickled: take "
+            "a Stream is the only writer of its file, and cannot be copied or pickled: use "
             "stream.estimator, or open the file where it is needed."
         )
 
@@ -382,7 +382,7 @@ def _of_state(error: FileError) -> FileError:
     """The refusal of a file, in the words for a state."""
     problem = error.problem.rstrip(".").replace("the model file", "the state")
     problem = problem.replace("a model file of eigenkit: give one that fit wrote", "a state")
-    return error.with_problem(f"{problem}; put back a copy of it, or begin anew with another file.")
+    return error.with_problem(f"{problem}; restore a copy of it, or start again with a new file.")
 
 
 def _is_position(value: Any) -> bool:
