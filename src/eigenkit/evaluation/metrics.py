@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor, log10
+from typing import Any
 
 import numpy as np
 
@@ -162,12 +163,12 @@ def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
     return found | {f"{name}_micro": float(value) for name, value in micro.items()}
 
 
-def rates_of(Y: Array, P: Array) -> dict[str, Array]:
+def rates_of(Y: Array, P: Any) -> dict[str, Array]:
     """Precision, recall and F1 of every label."""
     return rates((Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0))
 
 
-def rates(hit: Array, told: Array, true: Array) -> dict[str, Array]:
+def rates(hit: Any, told: Any, true: Any) -> dict[str, Array]:
     """Precision, recall and F1 from counts: 0 where there is nothing to count."""
     tops = {"precision": (hit, told), "recall": (hit, true), "f1": (2 * hit, told + true)}
     return {name: ratio(top, bottom) for name, (top, bottom) in tops.items()}

@@ -97,17 +97,19 @@ class DaskBlocks(Blocks):
         for future in self._futures:
             yield from result_of(self.client, future)
 
-    def folds(self, n: int = 5, *, seed: int = 0) -> Iterator[tuple[DaskBlocks, DaskBlocks]]:
+    def folds(
+        self, n: int = 5, *, random_state: int = 0
+    ) -> Iterator[tuple[DaskBlocks, DaskBlocks]]:
         """Pairs of parts: all rows but one part in n of them, and that part; the workers hold both.
 
         The same rows as of :meth:`eigenkit.RowBlocks.folds` of the same parts.
         """
-        drawn(n, seed)  # refuses what are no folds
+        drawn(n, random_state)  # refuses what are no folds
         classes = self.classes()
 
         def chosen(*which: Any) -> DaskBlocks:
-            parts = enumerate(self._futures)
-            made = [self.client.submit(of_fold, part, p, n, seed, *which) for p, part in parts]
+            how = n, random_state, *which
+            made = [self.client.submit(of_fold, f, p, *how) for p, f in enumerate(self._futures)]
             return DaskBlocks(self.client, made, classes)
 
         for fold in range(n):
