@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenkit.images import Descriptor, ImageSet, make_shapes, read_labels, read_sets
-from eigenkit.images.cache import Cache, cache_folder
-from eigenkit.images.extraction import extract, fitted
+from eigenkit.images.extraction import Cache, cache_folder, extract, fitted
 from eigenkit.images.kernels import Plan, fit_kernels
 from eigenkit.images.shapes import write_folder
 from eigenkit.linalg import Array

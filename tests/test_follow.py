@@ -131,7 +131,7 @@ def test_a_line_that_never_ends_is_named(tmp_path, rng, monkeypatch):
     data = tmp_path / "data.csv"
     data.write_text(frame.to_csv(index=False) + 500 * "1")
     monkeypatch.setattr(module, "_CHUNK", 400)
-    assert "a line after byte" in _follow(tmp_path, data, model, code=1)
+    assert "the line after byte" in _follow(tmp_path, data, model, code=1)
 
 
 def test_bad_rows_name_the_file_and_the_row(tmp_path, rng):
@@ -242,7 +242,7 @@ def test_another_file_under_the_same_name_is_refused(tmp_path, rng, longer):
     data.write_text(text if longer else text.replace("a\n", "b\n", 1))
     said = " ".join(_follow(tmp_path, data, model, code=1).split())
     assert "are not those that were read before" in said
-    assert "the model holds its rows as they were" in said
+    assert "the model has counted its old rows" in said
     assert load(model).how["n_rows"] == before
 
 
@@ -283,7 +283,7 @@ def test_what_is_refused_leaves_no_lock_and_a_model_is_no_state(tmp_path, rng):
     model.rename(tmp_path / "m.state")
     other = _start(tmp_path, _frame(rng))
     said = _follow(tmp_path, tmp_path / "first.csv", other, code=1)
-    assert "m.state: it holds a model: name another file" in " ".join(said.split())
+    assert "m.state: it holds a model: use another file" in " ".join(said.split())
 
 
 def test_a_model_has_one_follower(tmp_path, rng):

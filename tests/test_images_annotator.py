@@ -25,10 +25,9 @@ from eigenkit.images import (
     make_shapes,
     save_annotator,
 )
-from eigenkit.images.cache import Cache
 from eigenkit.images.committee import fit_committee, with_second
 from eigenkit.images.comparison import compare
-from eigenkit.images.extraction import extract
+from eigenkit.images.extraction import Cache, extract
 from eigenkit.images.kernels import fit_kernels
 from eigenkit.images.record import fitted_record
 from eigenkit.images.ridge import (

@@ -87,7 +87,7 @@ def test_the_half_life_belongs_to_the_stream(tmp_path):
     for upto in (9, BATCHES):
         model = _feed("star", tmp_path / "s.ek", upto=upto, half_life=50.0)
     _same_bits(model, _undisturbed("star", half_life=50.0))
-    with pytest.raises(FileError, match=r"half_life=50.0, now it is None: give the same"):
+    with pytest.raises(FileError, match=r"half_life=50.0, but now it is None: give the same"):
         Stream(_make("star"), tmp_path / "s.ek")
 
 
@@ -223,7 +223,7 @@ def test_wrong_options_are_refused(options, said, tmp_path):
 
 def test_what_cannot_be_a_stream_is_refused(tmp_path):
     for other in (ReGEC(kernel="rbf"), KernelLDA(), IncrementalPCA(), "LDA"):
-        with pytest.raises(TypeError, match=r"give one of eigenkit's that has partial_fit"):
+        with pytest.raises(TypeError, match=r"give an eigenkit estimator with partial_fit"):
             Stream(other, tmp_path / "s.ek")
     with pytest.raises(TypeError, match="cannot be stored"):
         Stream(LDA(priors=object()), tmp_path / "s.ek")

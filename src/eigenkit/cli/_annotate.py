@@ -296,7 +296,7 @@ def _annotator(
 
 def _run(given: dict[str, Any]) -> dict[str, Any]:
     """Parameters of the run, which are no part of a model."""
-    from eigenkit.images.cache import cache_folder
+    from eigenkit.images.extraction import cache_folder
 
     if not given["jobs"]:
         raise o.bad("--jobs", "0 is not a number of processes: give at least 1, or -1 for all.")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import FAILED, Forecast, Result, keeping, progress, saying, table
 from eigenkit.cli._data import (
-    check_choices,
     checked_views,
     found_line,
     load_both,
@@ -100,8 +99,6 @@ def compare(
     report: Annotated[
         str | None, Option("--report", help="Write the report as one HTML file.")
     ] = None,
-    scale: o.Scale = "none",
-    random_state: o.RandomState = 0,
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
@@ -112,12 +109,10 @@ def compare(
     of a column of text and their weights come from the whole file, without labels.
     """
     _check_splits(cv, repeats, train_size, test)
-    given = {**given, "data": data, "scale": scale, "components": components}
-    given |= {"random_state": random_state, "alphas": alphas}
+    given = {**given, "data": data, "components": components, "alphas": alphas}
     named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
-    check_choices(given)
     from eigenkit.evaluation import CLASSIFIERS
 
     o.choice("--classifier", classifier, CLASSIFIERS)
@@ -131,7 +126,7 @@ def compare(
     record = _evaluated(
         prepared,
         _estimators(named, methods == "all", prepared, given, views),
-        scale,
+        given["scale"],
         out,
         as_json,
         cv=cv or 5,
@@ -140,7 +135,7 @@ def compare(
         classifier=classifier,
         alphas=ridges,
         baselines=baselines,
-        random_state=random_state,
+        random_state=given["random_state"],
     )
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
@@ -313,12 +308,7 @@ def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> A
 
 
 # Options of compare that fit takes as well, and their defaults.
-_SHARED = {
-    **{name: default for name, (_, default) in o.LEARNING.items()},
-    "scale": "none",
-    "components": None,
-    "random_state": 0,
-}
+_SHARED = {**{name: default for name, (_, default) in o.LEARNING.items()}, "components": None}
 
 
 def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:

@@ -25,6 +25,8 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     from eigenkit.files import FORMATS, Reading
 
     _check_words(options)
+    if "task" in options:
+        _check_choices(options)
     o.choice("--format", options.get("format_"), FORMATS)
     o.choice("--dtype", options["dtype"], ("float64", "float32"))
     known = {field.name for field in fields(Reading)}
@@ -69,7 +71,7 @@ def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
     return views
 
 
-def check_choices(options: dict[str, Any]) -> None:
+def _check_choices(options: dict[str, Any]) -> None:
     """Options that must be one of a few words."""
     from eigenkit.files._targets import TASKS
     from eigenkit.models import MISSING, SCALES, TEXT_KINDS

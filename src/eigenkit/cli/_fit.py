@@ -10,7 +10,6 @@ from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, progress, saying
 from eigenkit.cli._data import (
     Counter,
-    check_choices,
     checked_views,
     found_line,
     open_in_memory_or_blocks,
@@ -69,8 +68,6 @@ def fit(
         ),
     ] = None,
     set_: o.Set = None,
-    scale: o.Scale = "none",
-    random_state: o.RandomState = 0,
     stream: Annotated[
         bool | None,
         Option(
@@ -103,11 +100,9 @@ def fit(
     Cross-validation, which chooses or says how good the model is, learns to fill in missing values
     and to scale on the training rows of every fold.
     """
-    given = {**given, "scale": scale}
     name = o.method_name(method)
     params, grid = _parameters(set_, alpha, alphas, components)
     options = reading(given)
-    check_choices(given)
     o.choice("--classifier", classifier, ("svm", "gaussian"))
     from eigenkit.models import fit_model
     from eigenkit.registry import find
@@ -150,11 +145,11 @@ def fit(
             views=views,
             quality=quality,
             classifier=classifier,
-            scale=scale,
+            scale=given["scale"],
             **o.feature_options(given),
             stream=blocks,
             checkpoint=checkpoint,
-            random_state=random_state,
+            random_state=given["random_state"],
             tick=Counter(advance).step,
             say=saying(as_json),
         )
@@ -165,7 +160,7 @@ def fit(
         )
     if stability is not None and whole is not None:
         with progress("resampling", as_json) as advance:
-            model = with_stability(model, whole, stability, random_state, advance)
+            model = with_stability(model, whole, stability, given["random_state"], advance)
         lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
     return _kept(model, place, lines, ["next:", *(f"  {step}" for step in next_steps(place))])
 

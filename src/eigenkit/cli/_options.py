@@ -38,13 +38,6 @@ Components = Annotated[
         "cv for methods that need a number, such as PLS.",
     ),
 ]
-Scale = Annotated[
-    str,
-    Option(
-        help="Divide features by their standard deviation (standard) or largest size "
-        "(maxabs), or none."
-    ),
-]
 RandomState = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 Set = Annotated[
     list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
@@ -128,6 +121,12 @@ LEARNING: Group = {
     "index_base": option(
         int | None, None, "Number of the first feature in svmlight files.", min=0, max=1
     ),
+    "scale": option(
+        str,
+        "none",
+        "Divide features by their standard deviation (standard) or largest size (maxabs), or none.",
+    ),
+    "random_state": (RandomState, 0),
     "max_memory": READING["max_memory"],
     "max_features": option(
         int,

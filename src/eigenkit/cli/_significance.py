@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
-from eigenkit.cli._data import check_choices, checked_views, found_line, load_data, reading, rows_of
+from eigenkit.cli._data import checked_views, found_line, load_data, reading, rows_of
 from eigenkit.cli._fit import _given, check_once, check_parameters
 from eigenkit.cli._parsing import Option
 
@@ -41,8 +41,6 @@ def significance(
     ] = None,
     set_: o.Set = None,
     jobs: Annotated[int, Option(help="Number of processes; -1 for one per core.")] = 1,
-    scale: o.Scale = "none",
-    random_state: o.RandomState = 0,
     given: dict[str, Any],
     as_json: o.Json = False,
 ) -> Result:
@@ -51,13 +49,11 @@ def significance(
     Features are made from the whole file, as in compare. The views of multiview_cca are tested
     against each other, without labels.
     """
-    given = {**given, "scale": scale}
     name = o.method_name(method)
     check_once(set_, alpha, components)
     params = {**o.parameters(set_), **_given(n_components=components, alpha=alpha)}
     # Its cells are wanted, and as a feature it vanishes within groups.
     options = reading(given, groups=groups)
-    check_choices(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
     from eigenkit.files._targets import target_in
@@ -75,7 +71,8 @@ def significance(
     y = None
     if not chosen.needs_views:
         y = target_in(source, block.labels, given["task"]).encode(data, block.labels)
-    learned = learn_features(source, lambda: [block], scale=scale, **o.feature_options(given))
+    how = {"scale": given["scale"], **o.feature_options(given)}
+    learned = learn_features(source, lambda: [block], **how)
     X, names = learned.matrix(data, block), learned.feature_names()
     group = None if groups is None else source.categorical_names[-1]
     own, aside = _parted(names, o.split(nuisance), group)
@@ -89,7 +86,7 @@ def significance(
             groups=None if group is None else block.text[group],
             statistic=statistic,
             n_permutations=permutations,
-            random_state=random_state,
+            random_state=given["random_state"],
             n_jobs=jobs,
             progress=lambda done, total: advance(done, total, f"{done} of {total} permutations"),
         )

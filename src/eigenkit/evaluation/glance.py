@@ -56,29 +56,22 @@ def most_frequent(counts: Array) -> Array:
 
 def _column_facts(X: Any) -> tuple[Array, ...]:
     """Mean, deviation, lowest, highest, share missing and share of zeros of every column."""
+    known = with_means(X)
+    ends = [known.min(axis=0), known.max(axis=0)]
     if sparse.issparse(X):
+        ends = [end.toarray() for end in ends]
         filled, gaps = (
             np.bincount(X.indices[which], minlength=X.shape[1]) / X.shape[0]
             for which in (X.data != 0, np.isnan(X.data))
         )
-        known = with_means(X)
-        mean = np.asarray(known.mean(axis=0), dtype=np.float64).ravel()
-        low, high = (
-            np.asarray(end.toarray(), dtype=np.float64).ravel()
-            for end in (known.min(axis=0), known.max(axis=0))
-        )
-        deviation = deviations([known]) / np.sqrt(np.where(gaps < 1, 1 - gaps, 1.0))
-        return mean, deviation, low, high, gaps, 1.0 - filled
-    gaps = np.isnan(X)
-    n = np.maximum(len(X) - gaps.sum(axis=0), 1)
-    some = gaps.any()
-    filled = np.where(gaps, 0.0, X) if some else X
-    mean = filled.sum(axis=0) / n
-    if some:
-        filled = np.where(gaps, mean, X)
-    deviation = np.sqrt(np.square(filled - mean).sum(axis=0) / n)
-    zeros = np.mean(X == 0, axis=0)
-    return mean, deviation, filled.min(axis=0), filled.max(axis=0), gaps.mean(axis=0), zeros
+        zeros = 1.0 - filled
+    else:
+        gaps, zeros = np.isnan(X).mean(axis=0), np.mean(X == 0, axis=0)
+    mean, low, high = (
+        np.asarray(found, dtype=np.float64).ravel() for found in (known.mean(axis=0), *ends)
+    )
+    deviation = deviations([known]) / np.sqrt(np.where(gaps < 1, 1 - gaps, 1.0))
+    return mean, deviation, low, high, gaps, zeros
 
 
 def _columns(facts: tuple[Array, ...], names: list[str]) -> list[Column]:

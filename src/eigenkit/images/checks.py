@@ -15,9 +15,8 @@ from eigenkit.estimators._encoding import check_groups as groups_of_samples
 from eigenkit.exceptions import ImageWarning
 from eigenkit.files._common import composed
 from eigenkit.images.arrays import Array
-from eigenkit.images.cache import Cache
 from eigenkit.images.descriptors import Descriptor, check_once
-from eigenkit.images.extraction import Vectors
+from eigenkit.images.extraction import Cache, Vectors
 from eigenkit.images.files import ImageSet, tell_names
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.linalg import real_numbers
