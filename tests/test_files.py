@@ -994,3 +994,9 @@ def test_comments_that_nobody_named_are_hinted_at(tmp_path: Path) -> None:
     fails(write(tmp_path / "a.csv", text), hint, labels=("class",))
     data = get(write(tmp_path / "a.csv", text), labels=("class",), comment="#")
     assert np.array_equal(data.X, [[1, 2], [3, 4]])
+
+
+def test_an_error_travels():
+    for error in (FileError("a.csv", "no.", line=3, column="x"), TooLargeError("b.csv", "large.")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.line) == (type(error), str(error), error.line)

@@ -278,7 +278,7 @@ def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, A
     import numpy as np
 
     from eigenkit.files import Data
-    from eigenkit.files._reading import join_labels
+    from eigenkit.files._targets import join_labels
     from eigenkit.models._features import complete
     from eigenkit.models._parsed import in_blocks
 

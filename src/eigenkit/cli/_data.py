@@ -179,8 +179,6 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     """The rows without gaps, by their numbers in the file; a warning counts the others."""
     import numpy as np
 
-    from eigenkit.models._features import take_rows
-
     n, gaps = int(np.sum(gaps)), np.broadcast_to(gaps, len(data.block()))
     if n == 0:
         return data
@@ -189,7 +187,7 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     )
     warnings.warn(f"{data.source.path}: {rows} left out.", stacklevel=3)
     keep = np.flatnonzero(~gaps)
-    block = take_rows(data.block(), keep)
+    block = data.block().take(keep)
     numbers = keep if data.rows is None else data.rows[keep]
     return replace(data, X=block.X, text=block.text, labels=block.labels, rows=numbers)
 

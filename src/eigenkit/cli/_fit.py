@@ -20,6 +20,7 @@ from eigenkit.cli._inspect import (
     describe,
     next_steps,
     quality_lines,
+    skipped_lines,
     stability_lines,
     summary,
     with_stability,
@@ -28,6 +29,7 @@ from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.files import Reading
+    from eigenkit.files._errors import Skipped
     from eigenkit.models import Model
 
 
@@ -83,6 +85,7 @@ def fit(
             "continues."
         ),
     ] = None,
+    on_error: o.OnError = "raise",
     dask: Annotated[
         str | None,
         Option(help="Fit on a cluster: local, or the address of a scheduler (tls://...)."),
@@ -102,8 +105,10 @@ def fit(
     """
     name = o.method_name(method)
     params, grid = _parameters(set_, alpha, alphas, components)
-    options = reading(given)
+    o.choice("--on-error", on_error, ("raise", "skip"))
+    options = reading(given, on_error=on_error)
     o.choice("--classifier", classifier, ("svm", "gaussian"))
+    from eigenkit.files._errors import hinting
     from eigenkit.models import fit_model
     from eigenkit.registry import find
 
@@ -128,11 +133,12 @@ def fit(
         raise o.bad("--missing", "keep needs all rows in memory.")
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None and wanted is None)
-    source, whole, blocks = open_in_memory_or_blocks(
-        data, options, stream, may_stream, as_json, given["missing"]
-    )
+    with hinting():
+        source, whole, blocks = open_in_memory_or_blocks(
+            data, options, stream, may_stream, as_json, given["missing"]
+        )
     check_stability(stability, blocks, given["missing"])
-    with progress("fitting", as_json) as advance:
+    with progress("fitting", as_json) as advance, hinting():
         model = fit_model(
             source,
             name,
@@ -153,7 +159,9 @@ def fit(
             tick=Counter(advance).step,
             say=saying(as_json),
         )
-    lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
+    bad = source.bad_rows()
+    lines = [found_line(data, source.found), *skipped_lines(bad, model), summary(model)]
+    lines += quality_lines(model)
     if checkpoint is not None and model.linear is not None and model.linear.kind == "svm":
         lines.append(
             "follow and merge need --classifier gaussian: a linear SVM is no sum over rows"
@@ -162,15 +170,20 @@ def fit(
         with progress("resampling", as_json) as advance:
             model = with_stability(model, whole, stability, given["random_state"], advance)
         lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
-    return _kept(model, place, lines, ["next:", *(f"  {step}" for step in next_steps(place))])
+    after = ["next:", *(f"  {step}" for step in next_steps(place))]
+    return _kept(model, place, lines, after, bad)
 
 
-def _kept(model: Model, place: Path, before: list[str], after: Sequence[str] = ()) -> Result:
+def _kept(
+    model: Model, place: Path, before: list[str], after: Sequence[str], bad: Skipped
+) -> Result:
     """Write the model, and say so between these lines."""
     from eigenkit.models import save
 
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
+    if "skipped" in model.how:
+        record |= {"n_skipped": bad.n, "skipped": bad.messages()}
     return Result(record, "\n".join([*before, f"wrote {clean(place)}", *after]))
 
 
@@ -194,13 +207,15 @@ def _on_cluster(
     address: str,
     unencrypted: bool,
 ) -> Result:
+    from eigenkit.files._errors import Skipped, hinting
     from eigenkit.models._cluster import connected, fit_on_cluster
 
+    bad = Skipped()
     if address != "local":  # workers run in folders of their own
         data = str(Path(data).absolute())
-    with connected(address, unencrypted=unencrypted) as client:
-        model = fit_on_cluster(client, data, name, options, **how)
-    return _kept(model, place, [summary(model)])
+    with connected(address, unencrypted=unencrypted) as client, hinting():
+        model = fit_on_cluster(client, data, name, options, **how, bad=bad)
+    return _kept(model, place, [*skipped_lines(bad, model), summary(model)], (), bad)
 
 
 def _parameters(

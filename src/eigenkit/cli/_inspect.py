@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eigenkit.files import Data
+    from eigenkit.files._errors import Skipped
     from eigenkit.models import Model
 
 # Features per component whose stability is kept in the model file: the steadiest first.
@@ -132,6 +133,15 @@ def _other_than_predicts(model: Model) -> str:
     return " (predictions use all)" if alone and n is not None else ""
 
 
+def skipped_lines(bad: Skipped, model: Model) -> list[str]:
+    """How many bad rows were skipped, why, and the first of them."""
+    if not bad.n:
+        return []
+    rows = f"bad rows skipped: {bad.n} of {bad.n + model.how['n_rows']}, the first of them:"
+    first = [f"- {clean(message)}" for message in bad.messages()[:5]]
+    return [rows, *first, *([f"in all: {clean(bad.words())}"] if bad.n > len(first) else [])]
+
+
 def quality_lines(model: Model) -> list[str]:
     """What cross-validation found, in a line each."""
     how = model.how
@@ -170,6 +180,7 @@ def _chosen_where(chosen: list[str], nested: bool | None) -> str:
 
 def _facts(model: Model) -> list[str]:
     from eigenkit.files._common import listed
+    from eigenkit.report.model_page import skipped_words
 
     how, d = model.how, describe(model)
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
@@ -179,6 +190,7 @@ def _facts(model: Model) -> list[str]:
             w for told in how.get("told", {}).items() for w in o.said_again(*told)
         ),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
+        "bad rows skipped": skipped_words(how),
         "followed": "rows that came later are counted" if "followed" in how else "",
         "targets": listed(model.target.names, 20, cell),
         "text": text,

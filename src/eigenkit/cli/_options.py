@@ -42,6 +42,7 @@ RandomState = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all rand
 Set = Annotated[
     list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
 ]
+OnError = Annotated[str, Option(help="What to do about bad rows: raise an error, or skip them.")]
 
 
 # Groups of options: name -> (what it is, default). A command takes a group with :func:`takes`.

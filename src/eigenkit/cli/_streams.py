@@ -31,9 +31,7 @@ def follow(
     half_life: Annotated[
         float | None, Option(help="Forget: a row counts half after this many further rows.")
     ] = None,
-    on_error: Annotated[
-        str, Option(help="What to do about bad rows: raise an error, or skip them.")
-    ] = "raise",
+    on_error: o.OnError = "raise",
     once: Annotated[bool, Option("--once", help="Stop after the last complete line.")] = False,
     given: dict[str, Any],
     as_json: o.Json = False,

@@ -7,7 +7,8 @@ a file, and sizes are checked before memory is taken.
 
 from __future__ import annotations
 
-from eigenkit.files._common import Block, Expected, FileError, Reading, Source, TooLargeError, size
+from eigenkit.files._common import Block, Expected, Reading, Source, size
+from eigenkit.files._errors import FileError, TooLargeError
 from eigenkit.files._reading import FORMATS, Data, open_file, read
 from eigenkit.files._targets import Target, target_of
 from eigenkit.files._writing import atomic, check_output, output_format, write_table

@@ -12,8 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_number, fits, is_code
-from eigenkit.files._common import Block, FileError, Reading, check_unique
+from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._delimited import Delimited
+from eigenkit.files._errors import FileError
 from eigenkit.files._roles import Table, pick, roles
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
 from eigenkit.shell import shown

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files._common import Expected, FileError, Reading
+from eigenkit.files._common import Expected, Reading
+from eigenkit.files._errors import FileError
 
 # Cells that stand for a missing value, compared in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})

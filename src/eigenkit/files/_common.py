@@ -1,43 +1,18 @@
-"""What all readers share: errors with a place, options, blocks of rows, and columns by name."""
+"""What all readers share: options, blocks of rows, and columns by name."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from eigenkit.files._errors import FileError, Skipped, TooLargeError
 from eigenkit.shell import shown
-
-
-class FileError(ValueError):
-    """Something wrong with a file: one sentence that begins with where.
-
-    Examples
-    --------
-    >>> from eigenkit.files import FileError
-    >>> print(FileError("a.csv", "'x' is not a number.", line=3, column="age"))
-    a.csv, line 3, column 'age': 'x' is not a number.
-    """
-
-    def __init__(
-        self, path: Any, problem: str, *, line: int | None = None, column: str | int | None = None
-    ) -> None:
-        where = str(path) if str(path) != "-" else "standard input"
-        if line is not None:
-            where += f", line {line}"
-        if column is not None:
-            where += f", column {shown(column) if isinstance(column, str) else column}"
-        super().__init__(f"{where}: {problem}")
-        self.path, self.problem, self.line, self.column = str(path), problem, line, column
-
-    def with_problem(self, problem: str) -> FileError:
-        """The same in other words."""
-        return type(self)(self.path, problem, line=self.line, column=self.column)
-
 
 # A letter and what is written onto it: accents, voicing marks of kana, parts of Hangul.
 _IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
@@ -57,38 +32,6 @@ def composed(text: str) -> str:
     return _IN_PIECES.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
-# An option of the command line, and its value where one of these follows.
-_OPTION = re.compile(
-    r"--([a-z]+(?:-[a-z]+)*)"
-    r"(?: (none|mean|keep|drop|standard|classes|comma|point|space|apostrophe|'[^']*'))?"
-)
-
-
-@contextmanager
-def python_words() -> Iterator[None]:
-    """Errors that name options of the command line name arguments of functions instead.
-
-    Examples
-    --------
-    >>> with python_words():
-    ...     raise FileError("a.csv", "it has gaps: give --missing mean.")
-    Traceback (most recent call last):
-    ...
-    eigenkit.files._common.FileError: a.csv: it has gaps: give missing='mean'.
-    """
-    try:
-        yield
-    except FileError as error:
-        raise error.with_problem(_OPTION.sub(_argument, error.problem)) from error
-    except ValueError as error:
-        raise ValueError(_OPTION.sub(_argument, str(error))) from error
-
-
-def _argument(option: re.Match[str]) -> str:
-    name, value = option.groups()
-    return f"{name.replace('-', '_')}={repr(value.strip(chr(39))) if value else ''}"
-
-
 # What is said about a file that a model keeps for others, and its types; marks in numbers are kept
 # as they were found.
 REMEMBERED = {
@@ -96,10 +39,6 @@ REMEMBERED = {
     "header": bool,
     "max_features": int,
 }
-
-
-class TooLargeError(FileError):
-    """A file whose numbers would not fit into the memory allowed."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +104,12 @@ class Reading:
         The labels of the model are wanted, too.
     words : bool
         Read the labels as words, even if all of them look like numbers.
+    on_error : {"raise", "skip"}
+        What to do about bad rows: those that cannot be read, and those that the next two refuse.
+    task : {"classes", "labels", "numbers"}, optional
+        What the labels are to be.
+    missing : {"error", "drop", "mean", "median", "keep"}
+        What is done about missing values: with "error", rows that have one are bad.
     """
 
     format: str | None = None
@@ -191,6 +136,9 @@ class Reading:
     expected: Expected | None = None
     truth: bool = False
     words: bool = False
+    on_error: str = "raise"
+    task: str | None = None
+    missing: str = "error"
 
     def told(self) -> dict[str, Any]:
         """What was said about the file that also holds for others of its kind."""
@@ -223,7 +171,7 @@ class Block:
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
     ``kept`` holds the cells of columns that were asked for as they are, ``path`` the file,
     ``start`` the number of its rows before these, and ``share`` how much of the file they are,
-    where the reader says so.
+    where the reader says so. ``lines`` are those of the rows, where that may be asked.
     """
 
     X: Any
@@ -233,9 +181,22 @@ class Block:
     start: int = 0
     path: str | None = None
     share: float = 0.0
+    lines: np.ndarray | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    def take(self, rows: np.ndarray) -> Block:
+        """Some of the rows."""
+
+        def some(cells: Any) -> Any:
+            if cells is None or isinstance(cells, np.ndarray):
+                return None if cells is None else cells[rows]
+            return [cells[i] for i in rows]
+
+        text, kept = ({k: some(v) for k, v in each.items()} for each in (self.text, self.kept))
+        labels, lines = some(self.labels), some(self.lines)
+        return replace(self, X=self.X[rows], text=text, labels=labels, kept=kept, lines=lines)
 
 
 class Source(ABC):
@@ -244,6 +205,8 @@ class Source(ABC):
     n_features = 0  # of a sparse file
     numeric_labels = True
     late_word: FileError | None = None  # about the first label that is not a number
+    # The column of labels, while it holds nothing but digits: codes may come later.
+    _watched: Set[int] = frozenset()
 
     def __init__(self, path: str, options: Reading) -> None:
         self.path, self.options = path, options
@@ -259,6 +222,7 @@ class Source(ABC):
         # Of each of several files how many rows it has, and labels where their kinds differ.
         self.n_rows: dict[str, int] = {}
         self.label_kinds: dict[str, dict[bool, str]] = {}
+        self.skipped = Skipped()  # by the last pass over all rows
 
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[Block]:
@@ -269,6 +233,26 @@ class Source(ABC):
     ) -> FileError:
         """What is wrong with this file."""
         return FileError(self.path, problem, line=line, column=column)
+
+    def bad_rows(self) -> Skipped:
+        """What was skipped in the last pass."""
+        return self.skipped
+
+    def no_rows(self, otherwise: str) -> FileError:
+        """The error that says that nothing is left, because all rows are bad or otherwise."""
+        bad = self.bad_rows()
+        if not bad.n:
+            return self.error(otherwise)
+        first = bad.first[0]
+        where = "" if first.line is None else f" at line {first.line}"
+        return self.error(
+            f"all of its {bad.n} rows are bad, the first{where}: {first.problem}",
+        )
+
+    def take_labels_as_numbers(self) -> None:
+        """From now on, words among them are errors."""
+        self.numeric_labels, self.late_word, self._watched = True, None, frozenset()
+        self.whole_labels.clear()
 
     def take_labels_as_words(self) -> None:
         """From now on, the labels of one column are what is written."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import shlex
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -37,7 +37,8 @@ from eigenkit.files._cells import (
     split_labels,
     written_with,
 )
-from eigenkit.files._common import Block, FileError, Reading, check_unique, listed
+from eigenkit.files._common import Block, Reading, check_unique, listed
+from eigenkit.files._errors import FileError
 from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import (
     Lines,
@@ -63,8 +64,6 @@ class Delimited(Table):
     """A CSV or TSV file; see :func:`eigenkit.files.open_file`."""
 
     _quoting: ClassVar[dict[str, Any]] = {}
-    # The column of labels, while it holds nothing but digits: codes may come later.
-    _watched: Set[int] = frozenset()
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         super().__init__(origin.path, options)

@@ -16,7 +16,8 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from eigenkit.files._cells import hold_codes
-from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._common import Block, Reading, Source
+from eigenkit.files._errors import FileError
 from eigenkit.files._streams import Origin, guarded, held
 from eigenkit.shell import shown
 

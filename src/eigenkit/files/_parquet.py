@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files._cells import is_code, split_labels
-from eigenkit.files._common import Block, FileError, Reading, check_unique, composed
+from eigenkit.files._common import Block, Reading, check_unique, composed
+from eigenkit.files._errors import FileError
 from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import Origin, guarded, held
 

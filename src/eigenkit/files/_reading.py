@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import hold_codes
-from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._common import Block, Reading, Source
+from eigenkit.files._errors import FileError
+from eigenkit.files._several import ManyFiles
 from eigenkit.files._streams import Origin, begins_as
-from eigenkit.files._targets import MOST_CLASSES, as_words, by_kind
+from eigenkit.files._targets import MOST_CLASSES, as_words, join_labels
 from eigenkit.late import named
 
 # Imported on demand: each reader costs start-up time, pyarrow most of all.
@@ -103,8 +105,12 @@ def _opened(origin: Origin, options: Reading) -> Source:
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
     _check_options(path, kind, options)
+    reader = named(_READERS[kind])
+    if options.on_error == "skip":
+        origin.errors = "eigenkit.no_text"
+        reader = named("eigenkit.files._tolerant:tolerant_reader")(kind, reader)
     try:
-        source: Source = named(_READERS[kind])(origin, options)
+        source: Source = reader(origin, options)
     except FileError as error:
         commented = options.comment is None and kind in _UNDERSTOOD["comment"]
         raise (origin.hinted(error) if commented else error) from None
@@ -211,78 +217,6 @@ def is_pattern(path: str) -> bool:
     return path != "-" and glob.has_magic(path) and not Path(path).exists()
 
 
-def check_columns(sources: Sequence[Any]) -> None:
-    """That all files, as they were opened here or elsewhere, have the columns of the first."""
-    first = sources[0]
-    for source in sources[1:]:
-        if source.feature_names != first.feature_names or source.label_names != first.label_names:
-            raise FileError(
-                source.path, f"its columns are not those of {first.path}: give files of one kind."
-            )
-        if name := other_dates(source.found.get("kinds"), first.found.get("kinds")):
-            raise FileError(
-                source.path,
-                f"it holds dates where {first.path} holds none, or none where that one does: give "
-                "files of one kind.",
-                column=name,
-            )
-
-
-def other_dates(
-    kinds: Mapping[str, str | None] | None, others: Mapping[str, str | None] | None
-) -> str | None:
-    """A column that holds dates in one of two files, and something else in the other."""
-    if kinds is None or others is None:
-        return None
-    both = {name: (kinds.get(name, ""), others.get(name, "")) for name in {**kinds, **others}}
-    found = (n for n, (a, b) in both.items() if a != b and "date" in (a, b) and None not in (a, b))
-    return next(found, None)
-
-
-class ManyFiles(Source):
-    """A source whose rows are those of several, one after the other, of the same columns.
-
-    Labels that are words in one of them are words in all.
-    """
-
-    def __init__(self, name: str, sources: list[Source]) -> None:
-        first, self.sources = sources[0], sources
-        super().__init__(name, first.options)
-        check_columns(sources)
-        self.found = {**first.found, "files": len(self.sources)}
-        self.feature_names, self.label_names = first.feature_names, first.label_names
-        self.text_names, self.categorical_names = first.text_names, first.categorical_names
-        self.kept_names = first.kept_names
-        # Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
-        numeric = {source.numeric_labels for source in sources}
-        if False in numeric:
-            self.take_labels_as_words()
-        self.mixed = len(numeric) > 1
-
-    def take_labels_as_words(self) -> None:
-        """In all files."""
-        super().take_labels_as_words()
-        for source in self.sources:
-            source.take_labels_as_words()
-
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows of all files; sparse ones, each as wide as its highest feature, alike."""
-        width = max(source.n_features for source in self.sources)
-        for source in self.sources:
-            start, kinds = 0, self.label_kinds.setdefault(source.path, {})
-            for block in source.blocks(n_rows):
-                X = block.X
-                if sparse.issparse(X) and X.shape[1] < width:
-                    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(len(block), width))
-                self.whole_labels |= source.whole_labels
-                self.late_word = self.late_word or source.late_word
-                yield replace(block, X=X, start=start, path=source.path)
-                start += len(block)
-                if self.mixed:
-                    kinds.update(by_kind(block.labels))
-            self.n_rows[source.path] = start
-
-
 # -- all rows -----------------------------------------------------------------------------
 
 
@@ -295,11 +229,15 @@ def rows_per_block(source: Source) -> int:
 def are_names(source: Source, labels: Any) -> bool:
     """Whether labels that began as numbers turn out to be words, or codes such as 007.
 
-    If so, the source gives words from now on, and must be read again.
+    If so, the source gives words from now on, and must be read again. So it must where words are
+    bad, and skipped.
     """
     late, seen = source.late_word, source.whole_labels
     if late is not None and len(set(as_words(labels))) > MOST_CLASSES:
-        raise late
+        if source.options.on_error != "skip":
+            raise late
+        source.take_labels_as_numbers()  # so that the words are bad
+        return True
     found = late is not None or (isinstance(labels, np.ndarray) and hold_codes(seen, len(labels)))
     if found:
         source.take_labels_as_words()
@@ -345,16 +283,6 @@ def stacked(parts: Sequence[Any]) -> Any:
     return np.vstack(parts)
 
 
-def join_labels(parts: Iterable[Any]) -> Any:
-    """The labels of consecutive blocks as those of one."""
-    parts = list(parts)
-    if not parts or parts[0] is None:
-        return None
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.vstack(parts)
-    return [cell for part in parts for cell in as_words(part)]
-
-
 class _Rows:
     """Blocks put together; a dense matrix grows in place, so that it is never there twice."""
 
@@ -393,7 +321,7 @@ class _Rows:
     def finish(self) -> Any:
         """The matrix."""
         if self.n == 0:
-            raise FileError(self.source.path, "it holds no rows.")
+            raise self.source.no_rows("it holds no rows.")
         if self.dense is None:
             return stacked(self.sparse)
         self.dense.resize((self.n, self.dense.shape[1]), refcheck=False)

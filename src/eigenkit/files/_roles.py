@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eigenkit.files._common import Expected, FileError, Reading, Source, composed, listed
+from eigenkit.files._common import Expected, Reading, Source, composed, listed
+from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
 
 _POSITION = re.compile(r"-?[0-9]{1,9}")

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from eigenkit.compiled import after_lines
-from eigenkit.files._common import FileError, Reading, composed, size
+from eigenkit.files._common import Reading, composed, size
+from eigenkit.files._errors import FileError
 
 # The longest line that is read, in characters: a million numbers fit.
 LONGEST_LINE = 64 * 2**20
@@ -34,6 +35,9 @@ _BOMS = [
 ]
 # Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
+# Bytes that are no text become this one, where bad lines are left out and not refused.
+NO_TEXT = "\0"
+codecs.register_error("eigenkit.no_text", lambda error: (NO_TEXT, cast(Any, error).end))
 # How files begin that are not text.
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
 
@@ -43,6 +47,8 @@ class Origin:
 
     Or a ``text`` that is to be read in place of the file.
     """
+
+    errors = "strict"  # what decoding does about bytes that are no text
 
     def __init__(self, path: str, max_bytes: int, text: bytes | None = None) -> None:
         self._kept: IO[bytes] | None = None
@@ -122,7 +128,7 @@ class Origin:
         Letters are in one piece, so that a name has one spelling.
         """
         with self.open() as binary:
-            for piece in self._pieces(_Decoded(binary, encoding)):
+            for piece in self._pieces(_Decoded(binary, encoding, self.errors)):
                 yield piece if piece.isascii() else composed(piece.decode()).encode()
 
     def bytes_(self) -> Iterator[bytes]:
@@ -154,9 +160,9 @@ class _Decoded:
     Most files are ASCII for most of their length, which is UTF-8 as it stands.
     """
 
-    def __init__(self, binary: IO[bytes], encoding: str) -> None:
+    def __init__(self, binary: IO[bytes], encoding: str, errors: str) -> None:
         self._binary = binary
-        decoder = codecs.getincrementaldecoder(encoding)()
+        decoder = codecs.getincrementaldecoder(encoding)(errors)
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self._has_ascii = encoding in _HAVE_ASCII
 
@@ -282,7 +288,7 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
     told = options.expected.told.get("encoding") if options.expected else None
     if told is not None and (head.isascii() or not _is_utf8(head)):
         return codecs.lookup(told).name
-    if b"\x00" in head:
+    if b"\x00" in (head if origin.errors == "strict" else head.partition(b"\n")[0]):
         raise FileError(
             origin.path, "it holds binary data, not text: name its format with --format."
         )

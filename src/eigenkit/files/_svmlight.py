@@ -46,9 +46,12 @@ class SvmLight(Source):
             raise self.error("it holds no features.")
         base = self.options.index_base
         base = (0 if lowest == 0 else 1) if base is None else base
-        if lowest < base:
-            raise self.error(f"it holds the feature 0, but --index-base is {base}.")
+        self._check_base(lowest)
         return base, highest + 1 - base
+
+    def _check_base(self, lowest: int) -> None:
+        if lowest < (self.options.index_base or 0):
+            raise self.error("it holds the feature 0, but --index-base is 1.")
 
     def _range(self) -> tuple[int, int]:
         """The lowest and the highest feature; what was parsed is kept for :meth:`blocks`."""
@@ -87,12 +90,7 @@ class SvmLight(Source):
     def _matrix(self, indices: np.ndarray, values: np.ndarray, counts: np.ndarray) -> Any:
         indptr = np.concatenate([[0], np.cumsum(counts)])
         columns = indices - self.index_base
-        if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):
-            strange = columns[(columns >= self.n_features) | (columns < 0)]
-            raise self.error(
-                f"it holds the feature {int(strange[0]) + self.index_base}, but the model was "
-                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
-            )
+        self._check_known(columns)
         small = max(self.n_features, len(values)) < 2**31
         X = sparse.csr_array(
             (values, columns.astype(np.int32 if small else np.int64), indptr),
@@ -100,6 +98,14 @@ class SvmLight(Source):
         )
         X.sum_duplicates()
         return X
+
+    def _check_known(self, columns: np.ndarray) -> None:
+        if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):
+            strange = columns[(columns >= self.n_features) | (columns < 0)]
+            raise self.error(
+                f"it holds the feature {int(strange[0]) + self.index_base}, but the model was "
+                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
+            )
 
     def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
         """Labels, indices, values, and number of values per row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_class, is_number, may_be_else
-from eigenkit.files._common import Block, FileError, Reading, Source, listed
+from eigenkit.files._common import Block, Reading, Source, listed
+from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
@@ -373,6 +374,16 @@ def as_words(labels: Any) -> list[Any]:
             "kind."
         )
     return ["" if np.isnan(value) else f"{value:.17g}" for value in labels[:, 0]]
+
+
+def join_labels(parts: Iterable[Any]) -> Any:
+    """The labels of consecutive blocks as those of one."""
+    parts = list(parts)
+    if not parts or parts[0] is None:
+        return None
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.vstack(parts)
+    return [cell for part in parts for cell in as_words(part)]
 
 
 def _check_distinct(path: Any, labels: Any, names: tuple[str, ...]) -> None:

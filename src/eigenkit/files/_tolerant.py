@@ -1,34 +1,87 @@
-"""Text of which some rows are bad: those are left out, and each says what is wrong with it.
+"""Files of which some rows are bad: those are left out, and each says what is wrong with it.
 
-A row is a line here, so that a quote that is never closed spoils no other row. What the columns
-hold is known from a model: it is not guessed from rows that may be bad.
+Of a model it is known what the columns hold; else most of the first rows tell.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import csv
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from eigenkit.files._arff import Arff
 from eigenkit.files._cells import KINDS, fits
-from eigenkit.files._common import Block, FileError, Reading
+from eigenkit.files._checks import check_labels, halved, placed, sound
+from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._delimited import Delimited
-from eigenkit.files._streams import Origin
+from eigenkit.files._errors import FileError, Skipped
+from eigenkit.files._streams import NO_TEXT, Origin
 from eigenkit.files._svmlight import SvmLight, split_label
+from eigenkit.files._targets import join_labels
+
+_NO_TEXT = "it holds a byte that is no text."
+# Lines that are read at once where some are bad.
+_FEW = 64
 
 
-class TolerantTable(Delimited):
-    """Lines of CSV or TSV; ``bad`` holds the errors, ``places`` the lines of the rows given."""
+class Tolerant(Source):
+    """A reader, before which this stands, that collects the errors about bad rows in ``bad``.
+
+    Where the options say so, ``blocks`` skips also what could be read, but not be fitted.
+    """
+
+    bad: Any = ()
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The good rows; every pass leaves out the same."""
+        found, n, skips = Skipped(), 0, self.options.on_error == "skip"
+        if skips:
+            self.bad = found
+        for block in super().blocks(n_rows):  # type: ignore[safe-super]
+            block = self._with_lines(replace(block, start=n))
+            n += len(block)
+            good = sound(self, block, found) if skips else block
+            if len(good):
+                yield good
+        self.skipped = found
+
+    def _with_lines(self, block: Block) -> Block:
+        return block
+
+    def _good(
+        self, first: int, lines: list[Any], read: Callable[[int, list[Any]], Any]
+    ) -> tuple[Any, list[Any]]:
+        """What ``read`` gives for lines, and these, empty in place of those that it refuses."""
+        bad, kept = list[tuple[int, Exception]](), list(lines)
+
+        def some(rows: np.ndarray) -> Any:
+            begin, end = int(rows[0]), int(rows[-1]) + 1
+            return read(first + begin, lines[begin:end])
+
+        found = halved(some, np.arange(len(lines)), bad)
+        for i, error in bad:
+            self.bad.append(placed(error, self.path, first + i))
+            kept[i] = kept[i][:0]
+        return read(first, kept) if bad or not found else found[0], kept
+
+
+class TolerantTable(Tolerant, Delimited):
+    """CSV and TSV. A quote that is never closed spoils no other row."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.bad: list[FileError] = []
+        self.bad = []
         super().__init__(origin, options)
-        self.bad, self.places = [], list[int]()  # the first lines are read again with all others
+        self.bad = []  # the first lines are read again with all others
 
     def _delimiter(self, lines: list[str]) -> str:
-        return super()._delimiter([line for line in lines if line.strip()][:1])
+        """What all lines have, or the first that is not empty."""
+        found, first = super()._delimiter(lines), [line for line in lines if line.strip()][:1]
+        known = self.options.expected is None and any(found in line for line in first)
+        return found if known else super()._delimiter(first)
 
     def _name_columns(self, rows: list[list[str]]) -> None:
         """By the names, or by the rows as wide as most are: R has one name less than columns."""
@@ -42,71 +95,165 @@ class TolerantTable(Delimited):
         return super()._find_kinds([row for row in rows if self._is_fine(row)])
 
     def _is_fine(self, row: list[str]) -> bool:
-        known = self.options.expected.kinds or {} if self.options.expected else {}
-        return len(row) == len(self.names) and all(
+        model = self.options.expected
+        if model is None or len(row) != len(self.names):
+            return len(row) == len(self.names)
+        known = model.kinds or {}
+        return all(
             fits(KINDS.get(known.get(self.names[j]) or "", self.convert), row[j])
             for j in self.roles.features
         )
 
-    def _rows(self, first: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-        for number, line in enumerate(lines, start=first):
-            try:
-                yield from super()._rows(number, [line])
-            except FileError as error:
-                self.bad.append(error)
-
-    def _quickly(self, lines: tuple[int, bytes]) -> None:
-        return None
+    def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
+        """A block of a row in every line, all of which can be read."""
+        first, text = lines
+        found = None if NO_TEXT.encode() in text else super()._quickly(lines)
+        if found is None or len(found) != text.count(b"\n") + (text[-1:] != b"\n"):
+            return None
+        return replace(found, lines=np.arange(first, first + len(found)))
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
+        """A few lines at a time, so that only those near a bad one are gone through row by row."""
+        if any(self._quote in line for line in lines):
+            return self._by_rows(first, lines)
+        blocks = []
+        for begin in range(0, len(lines), _FEW):
+            some = lines[begin : begin + _FEW]
+            found = self._quickly((first + begin, "".join(some).encode()))
+            blocks.append(self._by_rows(first + begin, some) if found is None else found)
+        return _joined(blocks) if blocks else self._by_rows(first, [])
+
+    @property
+    def _quote(self) -> str:
+        return str(self._quoting.get("quotechar", '"'))
+
+    def _by_rows(self, first: int, lines: list[str]) -> Block:
         X, rows, places = [], [], []
         for line, row in self._rows(first, lines):
             if row:
                 try:
                     numbers = self._row_of_numbers(line, row)
-                    self._labels([[row[j] for j in self.roles.labels]], [line])
+                    self._known_labels([row], [line])
                 except FileError as error:
                     self.bad.append(error)
                     continue
                 X.append(numbers)
                 rows.append(row)
                 places.append(line)
-        self.places += places
-        labels = self._labels([[row[j] for j in self.roles.labels] for row in rows], places)
+        labels = self._known_labels(rows, places)
         cells = {j: [row[j] for row in rows] for j in {*self.roles.text, *self.roles.kept}}
         shape = len(rows), len(self.roles.features)
-        return self._block(np.array(X, self.options.dtype).reshape(shape), cells, labels)
+        block = self._block(np.array(X, self.options.dtype).reshape(shape), cells, labels)
+        return replace(block, lines=np.array(places, dtype=np.int64))
+
+    def _known_labels(self, rows: list[list[str]], places: list[int]) -> Any:
+        """Labels, which a model knows to be numbers; otherwise digits may turn out to be names."""
+        labels = self._labels if self.options.expected else self._late_labels
+        return labels([[row[j] for j in self.roles.labels] for row in rows], places)
+
+    def _rows(self, first: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+        """As usual, but a line is a row wherever quotes do not say otherwise."""
+        begin = 0
+        while begin < len(lines):
+            end = self._end_of_row(lines, begin)
+            try:
+                if any(NO_TEXT in line for line in lines[begin:end]):
+                    raise self.error(_NO_TEXT, line=first + begin)
+                yield from super()._rows(first + begin, lines[begin:end])
+            except FileError as error:
+                self.bad.append(error)
+            begin = end
+
+    def _end_of_row(self, lines: list[str], begin: int) -> int:
+        """The line after a row: the next, unless quotes that are as they should be end later."""
+        if lines[begin].count(self._quote) % 2 == 0:
+            return begin + 1
+        odd = (i + 1 for i in range(begin + 1, len(lines)) if lines[i].count(self._quote) % 2)
+        end = next(odd, begin + 1)
+        form = {"delimiter": self.delimiter, **self._quoting, "strict": True}
+        try:
+            whole = end > begin + 1 and len(list(csv.reader(lines[begin:end], **form))) == 1
+        except csv.Error:
+            whole = False
+        return end if whole else begin + 1
 
 
-class TolerantPairs(SvmLight):
-    """Lines of svmlight, likewise."""
+def _joined(blocks: list[Block]) -> Block:
+    """Blocks of numbers as one."""
+
+    def cells(name: str) -> dict[str, list[str]]:
+        parts = [getattr(block, name) for block in blocks]
+        return {key: [cell for part in parts for cell in part[key]] for key in parts[0]}
+
+    X, lines = (np.concatenate([getattr(b, name) for b in blocks]) for name in ("X", "lines"))
+    labels = join_labels(block.labels for block in blocks)
+    return Block(X, cells("text"), labels, cells("kept"), lines=lines)
+
+
+class TolerantArff(TolerantTable, Arff):
+    """ARFF, dense or sparse."""
+
+    def _sparse(self, first: int, lines: list[str]) -> Block:
+        block: Block = self._good(first, lines, self._checked_sparse)[0]
+        return block
+
+    def _checked_sparse(self, first: int, lines: list[str]) -> Block:
+        if any(NO_TEXT in line for line in lines):
+            raise self.error(_NO_TEXT, line=first)
+        places = [i for i, line in enumerate(lines, start=first) if line.strip()]
+        return replace(super()._sparse(first, lines), lines=np.array(places, dtype=np.int64))
+
+
+class TolerantPairs(Tolerant, SvmLight):
+    """Lines of svmlight."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.bad, self.places = list[FileError](), list[int]()
+        self.bad = []
+        # Lines of the rows to come, where a model may find labels bad that others would not.
+        self._places = deque[int]()
         super().__init__(origin, options)
+        self._whole = None  # what is bad in it is counted by the pass that gives the rows
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The good rows."""
+        self._places.clear()
+        return super().blocks(n_rows)
+
+    def _with_lines(self, block: Block) -> Block:
+        if not self._places:
+            return block
+        return replace(block, lines=np.array([self._places.popleft() for _ in range(len(block))]))
 
     def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
-        try:
-            found = super()._parse(first, lines)
-            self._matrix(*found[1:])
-        except FileError as error:
-            if len(lines) > 1:
-                return self._parse_halves(first, lines)
-            self.bad.append(FileError(self.path, error.problem, line=first, column=error.column))
-            return [], np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
-        words = (split_label(line.partition(b"#")[0])[0] for line in lines)
-        self.places += [first + i for i, label in enumerate(words) if label is not None]
+        found, lines = self._good(first, lines, self._checked_parse)
+        if self.options.expected is not None:
+            words = (split_label(line.partition(b"#")[0])[0] for line in lines)
+            self._places += [i for i, label in enumerate(words, first) if label is not None]
+        return found[0], found[1], found[2], found[3]
+
+    def _checked_parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
+        found = super()._parse(first, lines)
+        if self.options.expected is not None:
+            self._check_known(found[1] - self.index_base)
+        self._check_base(found[1].min(initial=self.options.max_features))
+        if self.options.on_error == "skip":
+            check_labels(self, found[0])
         return found
 
-    def _parse_halves(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
-        middle = len(lines) // 2
-        left = self._parse(first, lines[:middle])
-        right = self._parse(first + middle, lines[middle:])
-        numbers = (np.concatenate(pair) for pair in zip(left[1:], right[1:], strict=True))
-        return left[0] + right[0], *numbers
+
+_READERS: dict[str, Any] = {
+    "csv": TolerantTable,
+    "tsv": TolerantTable,
+    "arff": TolerantArff,
+    "svmlight": TolerantPairs,
+}
 
 
-def tolerant(path: str, kind: str, text: bytes, options: Reading) -> TolerantTable | TolerantPairs:
+def tolerant_reader(kind: str, strict: Any) -> Any:
+    """What reads files of a kind without their bad rows; no rows are ragged where all is binary."""
+    return _READERS.get(kind) or type(strict.__name__, (Tolerant, strict), {})
+
+
+def tolerant(path: str, kind: str, text: bytes, options: Reading) -> Any:
     """Text as a file of this kind, which is to be called ``path``."""
-    cls = TolerantPairs if kind == "svmlight" else TolerantTable
-    return cls(Origin(path, options.max_bytes, text), options.as_before())
+    return _READERS[kind](Origin(path, options.max_bytes, text), options.as_before())

@@ -19,7 +19,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from eigenkit.files._common import FileError
+from eigenkit.files._errors import FileError
 
 try:
     import fcntl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -14,17 +14,17 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenkit.files import Block, FileError, Reading, Source, open_file
+from eigenkit.files._checks import halved
 from eigenkit.files._delimited import Delimited
+from eigenkit.files._errors import SKIP
 from eigenkit.files._reading import stacked
 from eigenkit.files._tolerant import tolerant
-from eigenkit.models._features import take_rows
 from eigenkit.models._model import Model
 from eigenkit.models._parsed import numbered
 from eigenkit.shell import shown
 
 # Formats whose rows are lines, and which of them may have a line of names above them.
 LINES = {"csv": True, "tsv": True, "svmlight": False}
-_SKIP = "leave such rows out with --on-error skip"
 
 
 def mark_of(checksum: int) -> str:
@@ -110,14 +110,14 @@ class Layout:
             return self.model.target.encode(self.path, block.labels, block.start)
         except FileError as error:
             what = error.problem.split(": ", 1)[0].rstrip(".")
-            raise FileError(self.path, f"{what}: correct it, or {_SKIP}.") from error
+            raise FileError(self.path, f"{what}: correct it, or {SKIP}.") from error
 
     def _check_known(self, start: int, y: np.ndarray) -> None:
         for i in np.flatnonzero(~np.isin(y.astype(str), self.model.target.names)):
             raise FileError(
                 self.path,
                 f"the class {shown(y[i])} in row {start + i + 1} is not one that the model knows: "
-                f"correct it, {_SKIP}, or fit a model to rows that have it.",
+                f"correct it, {SKIP}, or fit a model to rows that have it.",
             )
 
 
@@ -170,11 +170,8 @@ class Arrivals:
         source, above = self.layout.tolerant(header + b"".join(lines)), header.count(b"\n")
         self.layout.check(source)
         parts: list[tuple[Any, np.ndarray]] = []
-        n = 0
         for block in source.blocks(len(lines) + 1):
-            places = np.array(source.places[n : n + len(block)]) - above - 1
-            n += len(block)
-            parts += self._apart(block, places, bad)
+            parts += self._apart(replace(block, lines=None), block.lines - above - 1, bad)
         for error in source.bad:
             bad.append((error.line - above - 1, self._placed(error, error.line - above - 1)))
         told = [(ends[i], self._told(error)) for i, error in sorted(bad, key=lambda each: each[0])]
@@ -189,7 +186,7 @@ class Arrivals:
 
         def encoded(some: np.ndarray) -> Any:
             start = self.n_before + int(places[some[0]])
-            return self.layout.encoded(replace(take_rows(block, some), start=start))
+            return self.layout.encoded(replace(block.take(some), start=start))
 
         def taken(some: np.ndarray) -> Any:
             X, y = encoded(some)
@@ -222,16 +219,7 @@ class Arrivals:
 
     def _told(self, error: FileError) -> FileError:
         """With a remedy, or without where nothing need be done about it."""
-        problem = error.problem.rstrip(".")
-        what, mark, remedy = problem.rpartition(": ")
-        has_remedy = mark and remedy.count("'") % 2 == 0
-        if self.skip:
-            return error.with_problem(f"{what if has_remedy else problem}.")
-        if _SKIP in problem:
-            return error
-        return error.with_problem(
-            f"{problem}, or {_SKIP}." if has_remedy else f"{problem}: correct it, or {_SKIP}."
-        )
+        return error.without_remedy() if self.skip else error.skippable()
 
 
 def _is_in(encoding: str, line: bytes) -> bool:
@@ -244,32 +232,3 @@ def _is_in(encoding: str, line: bytes) -> bool:
 
 def _shows_utf8(line: bytes) -> bool:
     return not line.isascii() and _is_in("utf-8", line)
-
-
-def halved(
-    test: Callable[[np.ndarray], Any], rows: np.ndarray, bad: list[tuple[int, Exception]]
-) -> list[Any]:
-    """What ``test`` gives for parts of the rows, without those that it refuses one by one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.models._arrivals import halved
-    >>> def no_three(rows):
-    ...     if 3 in rows:
-    ...         raise ValueError("a three")
-    ...     return rows.tolist()
-    >>> bad = []
-    >>> halved(no_three, np.arange(6), bad), bad
-    ([[0, 1, 2], [4, 5]], [(3, ValueError('a three'))])
-    """
-    if not len(rows):
-        return []
-    try:
-        return [test(rows)]
-    except (ValueError, TypeError) as error:
-        if len(rows) == 1:
-            bad.append((int(rows[0]), error))
-            return []
-    middle = len(rows) // 2
-    return [part for half in (rows[:middle], rows[middle:]) for part in halved(test, half, bad)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from eigenkit.files import FileError, Reading, Target, open_file
+from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import paths
 from eigenkit.models._dask_parts import blocks_of
 from eigenkit.models._features import learn_features
@@ -100,10 +101,12 @@ def fit_on_cluster(
     task: str | None = None,
     params: dict[str, Any] | None = None,
     classifier: str = SVM,
+    bad: Skipped | None = None,
 ) -> Model:
     """Fit a method to files that the workers read, under the names that they have here.
 
-    Only sums over the rows come here, and for a classifier on top the scores of all rows.
+    Only sums over the rows come here, and for a classifier on top the scores of all rows. What
+    the workers skip is added to ``bad``.
     """
     found = find(method)
     source = open_file(paths(pattern)[0], replace(options, stream=True))
@@ -123,7 +126,8 @@ def fit_on_cluster(
     estimator = found.make(**(params or {})).fit(blocks)
     features = learn_features(source, lambda: [next(iter(source.blocks(64)))])
     features = replace(features, n_numbers=int(estimator.n_features_in_))
-    how = how_fitted(source, pattern, estimator, int(blocks.n_rows))
+    bad = (Skipped() if bad is None else bad).with_more(blocks.skipped)
+    how = how_fitted(source, pattern, estimator, int(blocks.n_rows), skipped=bad)
     target = Target(blocks.kind, names, columns, options.label_separator)
     linear = on_top(found, target, classifier, lambda: blocks.scores(estimator))
     return Model(found.name, features, estimator, linear, target, how)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Passes
+from eigenkit.files._errors import Skipped
 from eigenkit.models._given import drawn
 from eigenkit.models._worker import (
     aligned,
@@ -57,10 +58,11 @@ class DaskBlocks(Blocks):
     def __init__(self, client: Any, parts: Sequence[Any], classes: np.ndarray | None) -> None:
         self.client, self._futures, self._classes = client, list(parts), classes
         self._head: tuple[Any, Any, Any] | None = None
-        # Of files: what their labels are, the names of those, and how many rows there are.
+        # Of files: what their labels are, the names of those, how many rows there are, and what was
+        # skipped.
         self.kind: str | None = None
         self.names: list[str] = []
-        self.n_rows = 0
+        self.n_rows, self.skipped = 0, Skipped()
 
     def __repr__(self) -> str:
         parts = counted(len(self._futures), "part")

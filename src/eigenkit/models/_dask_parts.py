@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files._errors import Skipped
 from eigenkit.models._dask import DaskBlocks, result_of
 from eigenkit.models._worker import Looked, checked_part, looked, read_part
 from eigenkit.shell import what_is
@@ -105,7 +107,8 @@ def _files(
     client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
 ) -> DaskBlocks:
     """One part a file, read by a worker; the labels are looked at first, so that all agree."""
-    from eigenkit.files._reading import check_columns, paths
+    from eigenkit.files._reading import paths
+    from eigenkit.files._several import check_columns
     from eigenkit.files._targets import by_kind, check_alike, class_values
 
     names = paths(files)
@@ -132,6 +135,7 @@ def _files(
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
     made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
+    made.skipped = reduce(Skipped.with_more, (each.skipped for each in found), Skipped())
     return made
 
 

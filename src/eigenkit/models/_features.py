@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import stored
 from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._cells import as_class
+from eigenkit.files._checks import check_values
 from eigenkit.files._common import listed
 from eigenkit.files._targets import incomplete
 from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
@@ -23,8 +23,6 @@ from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")
 _CATEGORIES = "categories"
-_MISSING = "is missing: fit with --missing mean, or complete the file"
-_INFINITE = "is infinite: correct that cell"
 # More categories than this are text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
 
@@ -223,39 +221,9 @@ class Features:
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
     def _checked(self, path: str, block: Block) -> Any:
-        X, start = block.X, block.start
-        fills = self.missing in ("mean", "median", "keep")
-        values = stored(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(values.sum())  # one that is not finite makes the sum so
-        if not finite and np.isinf(values).any():
-            raise self._strange(path, X, start, np.isinf, _INFINITE)
-        if not finite and np.isnan(values).any() and not fills:
-            raise self._strange(path, X, start, np.isnan, _MISSING)
-        for name in () if fills else self.categorical:
-            row = _first_gap(block.text[name])
-            if row is not None:
-                where = f"the category in row {start + row + 1}, column {shown(name)}"
-                raise FileError(path, f"{where} {_MISSING}.")
-        return X
-
-    def _strange(
-        self, path: str, X: Any, start: int, test: Callable[[Any], Any], what: str
-    ) -> FileError:
-        if sparse.issparse(X):
-            X = X.tocoo()
-            k = int(np.argmax(test(X.data)))
-            row, column = int(X.row[k]), int(X.col[k])
-        else:
-            row, column = (int(v) for v in np.argwhere(test(X))[0])
-        name = shown(self.names[column]) if self.names else str(column + self.index_base)
-        return FileError(path, f"the value in row {start + row + 1}, column {name} {what}.")
-
-
-def _first_gap(cells: list[str]) -> int | None:
-    """Where a category is missing; most cells repeat, and are looked at once."""
-    gaps = {cell for cell in set(cells) if not as_class(cell)}
-    return next((i for i, cell in enumerate(cells) if cell in gaps), None) if gaps else None
+        known = self.names, self.index_base, self.missing, self.categorical
+        check_values(path, block, *known)
+        return block.X
 
 
 def learn_features(
@@ -303,16 +271,7 @@ def complete(blocks: Blocks, missing: str, categorical: Sequence[str]) -> Iterat
 def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
     """The rows of a block without missing values, or categories missing in these columns."""
     gaps = incomplete(block, categorical)
-    return block if not gaps.any() else take_rows(block, np.flatnonzero(~gaps))
-
-
-def take_rows(block: Block, keep: np.ndarray) -> Block:
-    """Some rows of a block."""
-    labels = block.labels
-    if labels is not None:
-        labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
-    text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
-    return Block(block.X[keep], text, labels, start=block.start, path=block.path)
+    return block if not gaps.any() else block.take(np.flatnonzero(~gaps))
 
 
 def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[list[int]] | None:

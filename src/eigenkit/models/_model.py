@@ -11,6 +11,7 @@ import numpy as np
 
 from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
 from eigenkit.files._common import REMEMBERED
+from eigenkit.files._errors import Skipped
 from eigenkit.late import versions
 from eigenkit.linalg import Array
 from eigenkit.models._container import read_container, write_container
@@ -151,12 +152,19 @@ class Model:
 
 
 def how_fitted(
-    source: Source, path: str, estimator: Any, n_rows: int, missing: str = "error"
+    source: Source,
+    path: str,
+    estimator: Any,
+    n_rows: int,
+    missing: str = "error",
+    skipped: Skipped | None = None,
 ) -> dict[str, Any]:
     """What every model file says about how it was made; as if nothing was chosen or scaled."""
     plain = (bool, int, float, str, type(None))
     params = estimator.get_params(deep=False)
+    skipped = source.bad_rows() if skipped is None else skipped
     return {
+        **({"skipped": skipped.told()} if source.options.on_error == "skip" else {}),
         "data": path.replace("\\", "/").rsplit("/", 1)[-1],
         "found": {k: v for k, v in source.found.items() if v is not None},
         "told": source.options.told(),

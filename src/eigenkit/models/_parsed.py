@@ -15,9 +15,9 @@ from scipy import sparse
 
 from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._common import size
-from eigenkit.files._reading import are_names, join_labels, rows_per_block
+from eigenkit.files._reading import are_names, rows_per_block
 from eigenkit.files._streams import held
-from eigenkit.files._targets import check_all_complete, target_in
+from eigenkit.files._targets import check_all_complete, join_labels, target_in
 from eigenkit.models._features import complete, learn_features
 from eigenkit.models._preparing import Blocks
 
@@ -192,7 +192,7 @@ def labels_of(
             labels.append(block.labels)
             seen.append(see(block))
     if not seen:
-        raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
+        raise source.no_rows("every row has a missing value: nothing is left to fit.")
     joined = join_labels(labels)
     if are_names(source, joined):
         return labels_of(source, blocks, missing, see)
@@ -202,6 +202,7 @@ def labels_of(
 def note(digest: Any, block: Block) -> None:
     """Put the numbers and words of a block into a checksum."""
     X = block.X
+    digest.update(b"%d " % len(block))  # the same rows in other blocks have other positions
     for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
         digest.update(np.ascontiguousarray(part).tobytes())
     for cells in block.text.values():

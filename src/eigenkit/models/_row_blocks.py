@@ -14,7 +14,8 @@ from scipy import sparse
 from eigenkit.data import LocalPasses, Passes
 from eigenkit.estimators._validation import has_no_rows
 from eigenkit.files import Reading, atomic, output_format, write_table
-from eigenkit.files._common import check_unique, listed, python_words
+from eigenkit.files._common import check_unique, listed
+from eigenkit.files._errors import hinting, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
 from eigenkit.models._given import (
@@ -31,7 +32,7 @@ from eigenkit.models._given import (
 from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.shell import check_count, counted, what_is
+from eigenkit.shell import check_choice, check_count, counted, what_is
 
 # The folds of the rows of a block, by its part, its number there and its length.
 
@@ -65,6 +66,7 @@ class RowBlocks(Blocks):
     """
 
     scratch_: tuple[str, int]
+    skipped_: dict[str, Any]
     _about: str
     _parts: Callable[[], Iterable[Iterable[Any]]]
 
@@ -156,6 +158,7 @@ class RowBlocks(Blocks):
         scale: str = "none",
         missing: str = "error",
         scratch: str | None = None,
+        on_error: str = "raise",
         **reading: Any,
     ) -> RowBlocks:
         """From files of the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
@@ -178,6 +181,10 @@ class RowBlocks(Blocks):
             As for :func:`eigenkit.models.fit_model`.
         scratch : str, optional
             A folder for the scratch file; by default that for temporary files (``TMPDIR``).
+        on_error : {"raise", "skip"}
+            What to do about bad rows: those that cannot be read, or have values or labels that
+            would be refused. "skip" leaves them out; ``skipped_`` says how many (``n``), of which
+            ``files``, for what ``reasons``, and describes the ``first`` ones.
         **reading
             Further fields of :class:`eigenkit.files.Reading`.
 
@@ -186,9 +193,12 @@ class RowBlocks(Blocks):
         RowBlocks
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
-        options = Reading(labels=names, stream=True, **reading)
-        with python_words():
-            blocks, target = parsed(open_files(files, options), task, scale, missing, scratch)
+        check_choice("on_error", on_error, ("raise", "skip"))
+        told: dict[str, Any] = {"task": task, "missing": missing, "on_error": on_error}
+        options = Reading(labels=names, stream=True, **told, **reading)
+        with python_words(), hinting():
+            source = open_files(files, options)
+            blocks, target = parsed(source, task, scale, missing, scratch)
         if target is None or target.kind != "classes":
             made = cls.stored(blocks)
         else:
@@ -197,6 +207,10 @@ class RowBlocks(Blocks):
             made = cls.stored(named, np.unique(values))
         given = [files] if isinstance(files, str | Path) else files
         made._about += f" from {listed([str(each) for each in given])}"
+        if on_error == "skip":
+            bad = source.bad_rows()
+            made.skipped_ = {**bad.told(), "first": bad.messages()}
+            made._about += f", {counted(bad.n, 'bad row')} skipped" if bad.n else ""
         return made
 
     @classmethod

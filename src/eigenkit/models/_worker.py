@@ -117,7 +117,7 @@ def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
 @dataclass(frozen=True)
 class Looked:
     """What must agree between files: columns as a source knows them, kind and names of the labels,
-    and whether these are words; and the size.
+    and whether these are words; the size, and what was skipped.
     """
 
     path: str
@@ -129,6 +129,7 @@ class Looked:
     words: bool
     width: int
     n_rows: int
+    skipped: Any
 
 
 def looked(path: str, labels: Any, reading: dict[str, Any]) -> Looked:
@@ -143,6 +144,7 @@ def looked(path: str, labels: Any, reading: dict[str, Any]) -> Looked:
         not source.numeric_labels,
         max(block.shape[1] for block in blocks),
         sum(block.shape[0] for block in blocks),
+        source.bad_rows(),
     )
 
 
@@ -150,11 +152,9 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any], tries: int = TRIES)
     from eigenkit.files import Reading, open_file
     from eigenkit.models._parsed import parsed
 
-    options = dict(reading)
-    task = options.pop("task", None)
     try:
-        source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-        return *parsed(source, task, "none", "error", None, part=True), source
+        source = open_file(path, Reading(labels=tuple(labels), stream=True, **reading))
+        return *parsed(source, source.options.task, "none", "error", None, part=True), source
     except OSError:  # whatever else is wrong would be wrong again
         if tries == 1:
             raise

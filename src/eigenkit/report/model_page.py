@@ -148,12 +148,21 @@ def _facts(record: dict[str, Any]) -> str:
         "classifier": record["classifier"],
         "scaling": how["scale"],
         "missing values": how["missing"],
+        "bad rows skipped": skipped_words(how) or None,
         "seed": how["seed"],
         **{f"parameter {k}": v for k, v in how["params"].items() if v is not None},
         **{f"version of {k}": v for k, v in how["versions"].items()},
     }
     rows = [[visible(k), visible(str(v), 200)] for k, v in known.items() if v is not None]
     return table_html(Table("Settings", ["what", "value"], rows, n_text=2))
+
+
+def skipped_words(how: dict[str, Any]) -> str:
+    """How many bad rows were skipped, and why; nothing where none was."""
+    told = how.get("skipped") or {"n": 0}
+    if not told["n"]:
+        return ""
+    return f"{told['n']} ({', '.join('{n} {reason}'.format(**each) for each in told['reasons'])})"
 
 
 def _steps(steps: list[str]) -> str:

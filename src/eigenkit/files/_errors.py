@@ -1,0 +1,185 @@
+"""Errors with a place in a file, and what is counted of those that are left out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from eigenkit.shell import shown
+
+
+class FileError(ValueError):
+    """Something wrong with a file: one sentence that begins with where.
+
+    Examples
+    --------
+    >>> from eigenkit.files import FileError
+    >>> print(FileError("a.csv", "'x' is not a number.", line=3, column="age"))
+    a.csv, line 3, column 'age': 'x' is not a number.
+    """
+
+    def __init__(
+        self, path: Any, problem: str, *, line: int | None = None, column: str | int | None = None
+    ) -> None:
+        where = str(path) if str(path) != "-" else "standard input"
+        if line is not None:
+            where += f", line {line}"
+        if column is not None:
+            where += f", column {shown(column) if isinstance(column, str) else column}"
+        super().__init__(f"{where}: {problem}")
+        self.path, self.problem, self.line, self.column = str(path), problem, line, column
+
+    def __reduce__(self) -> tuple[Any, ...]:  # workers of a cluster send errors
+        return partial(type(self), line=self.line, column=self.column), (self.path, self.problem)
+
+    def with_problem(self, problem: str) -> FileError:
+        """The same in other words."""
+        return type(self)(self.path, problem, line=self.line, column=self.column)
+
+    def _parts(self) -> tuple[str, str]:
+        """What is wrong, and the remedy, which stands behind the last colon."""
+        problem = self.problem.rstrip(".")
+        what, mark, remedy = problem.rpartition(": ")
+        return (what, remedy) if mark and remedy.count("'") % 2 == 0 else (problem, "")
+
+    def without_remedy(self) -> FileError:
+        """What is wrong, where nothing need be done about it."""
+        return self.with_problem(f"{self._parts()[0]}.")
+
+    def skippable(self) -> FileError:
+        """With one more remedy: to leave the row out."""
+        if re.search("leave (such rows out|out rows)", self.problem):  # in another way, maybe
+            return self
+        mark = ", or" if self._parts()[1] else ": correct it, or"
+        return self.with_problem(f"{self.problem.rstrip('.')}{mark} {SKIP}.")
+
+
+class TooLargeError(FileError):
+    """A file whose numbers would not fit into the memory allowed."""
+
+
+SKIP = "leave such rows out with --on-error skip"
+# Errors that are about one row, where no line is known.
+_OF_A_ROW = re.compile(r"\brow \d+")
+
+
+@contextmanager
+def hinting() -> Iterator[None]:
+    """Errors about one row say that it could be left out; those of line 1 may be of the names.
+
+    Examples
+    --------
+    >>> with hinting():
+    ...     raise FileError("a.csv", "2 cells, where the first row has 3: complete it.", line=7)
+    Traceback (most recent call last):
+    ...
+    eigenkit.files._errors.FileError: a.csv, line 7: 2 cells, where the first row has 3: complete \
+it, or leave such rows out with --on-error skip.
+    """
+    try:
+        yield
+    except FileError as error:
+        if (error.line or 0) > 1 or _OF_A_ROW.search(error.problem):
+            raise error.skippable() from error
+        raise
+
+
+# An option of the command line, and its value where one of these follows.
+_OPTION = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)"
+    r"(?: (none|mean|keep|drop|skip|standard|classes|comma|point|space|apostrophe|'[^']*'))?"
+)
+
+
+@contextmanager
+def python_words() -> Iterator[None]:
+    """Errors that name options of the command line name arguments of functions instead.
+
+    Examples
+    --------
+    >>> with python_words():
+    ...     raise FileError("a.csv", "it has gaps: give --missing mean.")
+    Traceback (most recent call last):
+    ...
+    eigenkit.files._errors.FileError: a.csv: it has gaps: give missing='mean'.
+    """
+    try:
+        yield
+    except FileError as error:
+        raise error.with_problem(_OPTION.sub(_argument, error.problem)) from error
+    except ValueError as error:
+        raise ValueError(_OPTION.sub(_argument, str(error))) from error
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = option.groups()
+    return f"{name.replace('-', '_')}={repr(value.strip(chr(39))) if value else ''}"
+
+
+# What differs between errors of one kind: words in quotes, and numbers.
+_OWN = re.compile(r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|-?\b\d[\d.e+-]*\b")
+# Bad rows that are told one by one, and the most reasons and files that are told; all are counted.
+_TOLD, _MOST = 100, 20
+
+
+@dataclass
+class Skipped:
+    """Bad rows that were left out: how many, of which files, why, and the first of them.
+
+    Examples
+    --------
+    >>> skipped = Skipped()
+    >>> skipped.append(FileError("a.csv", "'x' is not a number.", line=3))
+    >>> skipped.told()["reasons"]
+    [{'n': 1, 'reason': '… is not a number', 'first': 'a.csv, line 3'}]
+    """
+
+    n: int = 0
+    files: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, list[Any]] = field(default_factory=dict)  # how many, and where the first is
+    first: list[FileError] = field(default_factory=list)
+
+    def append(self, error: FileError) -> None:
+        """One more row, and what is wrong with it."""
+        error = error.without_remedy()
+        reason = _OWN.sub("…", error.problem.rstrip("."))
+        name = os.path.basename(error.path)
+        where = str(FileError(name, "", line=error.line, column=error.column))[:-2]
+        self._add(1, {error.path: 1}, {reason: [1, where]}, [error])
+
+    def _add(self, n: int, files: Any, reasons: Any, first: list[FileError]) -> None:
+        self.n += n
+        for path, count in files.items():
+            self.files[path] = self.files.get(path, 0) + count
+        for reason, (count, where) in reasons.items():
+            known = reason if reason in self.reasons or len(self.reasons) < _MOST else "other"
+            self.reasons.setdefault(known, [0, where])[0] += count
+        self.first += first[: _TOLD - len(self.first)]
+
+    def with_more(self, other: Skipped) -> Skipped:
+        """These and those of another file."""
+        self._add(other.n, other.files, other.reasons, other.first)
+        return self
+
+    def messages(self) -> list[str]:
+        """The first of them, as they are told."""
+        return [str(error) for error in self.first]
+
+    def words(self) -> str:
+        """How many for what."""
+        return ", ".join(f"{each['n']} {each['reason']}" for each in self.told()["reasons"])
+
+    def told(self) -> dict[str, Any]:
+        """In plain values, of which none is a cell of a bad row; the most frequent first."""
+        files = sorted(self.files.items(), key=lambda each: -each[1])[:_TOLD]
+        reasons = sorted(self.reasons.items(), key=lambda each: -each[1][0])
+        return {
+            "n": self.n,
+            "files": {os.path.basename(path): n for path, n in sorted(files)},
+            "reasons": [{"n": n, "reason": why, "first": at} for why, (n, at) in reasons],
+        }
