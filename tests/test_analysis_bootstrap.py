@@ -210,7 +210,7 @@ def test_lists_progress_and_words() -> None:
     found = bootstrap(
         ek.CCA(1), X.tolist(), Y.tolist(), n_bootstraps=45, progress=lambda *done: seen.append(done)
     )
-    assert seen == [(20, 45), (40, 45), (45, 45)]
+    assert seen == [(n, 45, f"{n} of 45 resamples") for n in (20, 40, 45)]
     assert np.array_equal(
         found.weights.lower, bootstrap(ek.CCA(1), X, Y, n_bootstraps=45).weights.lower
     )

@@ -345,13 +345,14 @@ class Terminal(io.StringIO):
 def test_progress(monkeypatch, capsys) -> None:
     seen = []
     permutation_test(ek.CCA(2), X, Y, n_permutations=700, progress=lambda *done: seen.append(done))
-    assert seen == [(500, 1400), (700, 1400), (1200, 1400), (1400, 1400)]
+    assert [step[:2] for step in seen] == [(n, 1400) for n in (500, 700, 1200, 1400)]
+    assert seen[0][2] == "500 of 1400 permutations"
     permutation_test(ek.CCA(1), X, Y, n_permutations=5, progress=True)
     assert capsys.readouterr().err == ""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     permutation_test(ek.CCA(1), X, Y, n_permutations=5, progress=True)
-    assert terminal.getvalue().endswith("] 5/5\n")
+    assert terminal.getvalue().endswith("] 5 of 5 permutations\n")
 
 
 def test_result_reads_well() -> None:

@@ -15,7 +15,7 @@ from eigenkit.threads import blas_threads
 # Their statistics alone take a gigabyte.
 MOST_DRAWS = 100_000_000
 
-Progress = bool | Callable[[int, int], Any] | None
+Progress = bool | Callable[[int, int, str], Any] | None
 
 
 def root_seed(random_state: Any) -> int:
@@ -34,13 +34,14 @@ def in_parallel(
     work: Callable[..., Any],
     tasks: Sequence[tuple[Any, ...]],
     weights: Sequence[int],
+    what: str,
     n_jobs: int | None,
     progress: Progress,
 ) -> list[Any]:
-    """``work`` of every task, in order; ``weights`` say how many draws each task makes."""
+    """``work`` of every task, in order; ``weights`` say how many draws each task makes of what."""
     jobs = (delayed(_alone)(work, task) for task in tasks)
     results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    return list(_watched(results, weights, progress))
+    return list(_watched(results, weights, what, progress))
 
 
 def _alone(work: Callable[..., Any], task: tuple[Any, ...]) -> Any:
@@ -54,21 +55,21 @@ def generator(*seed: int) -> np.random.Generator:
     return np.random.default_rng(list(seed))
 
 
-def _watched(results: Any, weights: Sequence[int], progress: Progress) -> Iterator[Any]:
+def _watched(results: Any, weights: Sequence[int], what: str, progress: Progress) -> Iterator[Any]:
     done, total = 0, sum(weights)
     report = _bar if progress is True else progress
     for result, weight in zip(results, weights, strict=True):
         done += weight
         if callable(report):
-            report(done, total)
+            report(done, total, f"{done} of {total} {what}")
         yield result
 
 
-def _bar(done: int, total: int) -> None:
+def _bar(done: int, total: int, message: str) -> None:
     """One line on stderr, only where someone watches."""
     if not sys.stderr.isatty():
         return
     filled = 30 * done // total
     end = "\n" if done == total else ""
-    sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {done}/{total}{end}")
+    sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {message}{end}")
     sys.stderr.flush()

@@ -139,8 +139,8 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     n_jobs : int, optional
         As in joblib; the result does not depend on it.
     progress : bool or callable, optional
-        True draws a bar on stderr where that is a terminal; a function is called with the
-        numbers of permutations done and to do.
+        True draws a bar on stderr where that is a terminal; a function is called as
+        ``progress(done, total, message)``.
     sample_weight : None
         Refused: samples of unequal weight cannot be exchanged.
 
@@ -325,7 +325,8 @@ def _run(
         tasks += [
             (name, parts, blocks, count, every, (root, j, i)) for i, count in enumerate(counts)
         ]
-    draws = in_parallel(_batch, tasks, [task[3] for task in tasks], n_jobs, progress)
+    counts = [task[3] for task in tasks]
+    draws = in_parallel(_batch, tasks, counts, "permutations", n_jobs, progress)
     null = [
         np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[5][1] == j])
         for j in range(len(plan))

@@ -191,7 +191,7 @@ def bootstrap(
 
     def draw(resampling: Resampling) -> Measures:
         """What all resamples give, stacked."""
-        parts = in_parallel(resampling, tasks, counts, n_jobs, progress)
+        parts = in_parallel(resampling, tasks, counts, "resamples", n_jobs, progress)
         every = [one for part in parts for one in part]
         return {name: np.array([one[name] for one in every]) for name in every[0]}
 

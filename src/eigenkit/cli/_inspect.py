@@ -36,8 +36,8 @@ def inspect(
     (place,) = o.outputs([model], force, report)
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
-    told = [summary(fitted), *quality_lines(fitted)]
-    lines = [*told, *_facts(fitted)]
+    told, facts = [summary(fitted), *quality_lines(fitted)], _facts(fitted)
+    lines = [*told, *(wrapped(f"{name}: {clean(value)}") for name, value in facts.items())]
     if record["components"]:
         lines += ["", _components_table(record["components"])]
     if fitted.how.get("stability") and top:
@@ -47,7 +47,7 @@ def inspect(
         from eigenkit.report.model_page import model_html
 
         named = {**record, "name": Path(model).name}
-        write_atomically(place, model_html(named, told, next_steps(model)))
+        write_atomically(place, model_html(named, told, facts, next_steps(model)))
         lines.append(f"wrote {clean(place)}")
     return Result(record, "\n".join(lines))
 
@@ -178,9 +178,9 @@ def _chosen_where(chosen: list[str], nested: bool | None) -> str:
     )
 
 
-def _facts(model: Model) -> list[str]:
+def _facts(model: Model) -> dict[str, str]:
+    """How it was fitted, as far as there is anything to say."""
     from eigenkit.files._common import listed
-    from eigenkit.report.model_page import skipped_words
 
     how, d = model.how, describe(model)
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
@@ -190,17 +190,27 @@ def _facts(model: Model) -> list[str]:
             w for told in how.get("told", {}).items() for w in o.said_again(*told)
         ),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
-        "bad rows skipped": skipped_words(how),
+        "bad rows skipped": _skipped_words(how),
         "followed": "rows that came later are counted" if "followed" in how else "",
         "targets": listed(model.target.names, 20, cell),
         "text": text,
         "views": ", ".join(map(_view_words, d["views"])),
         "scaling": how["scale"],
         "missing values": how["missing"],
+        "parameters": ", ".join(f"{k}={v}" for k, v in how["params"].items() if v is not None),
+        "random state": str(how["seed"]),
         "solved by": ", ".join(str(w) for w in (d["solver"], d["regression"]) if w),
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
-    return [wrapped(f"{name}: {clean(value)}") for name, value in facts.items() if value]
+    return {name: value for name, value in facts.items() if value}
+
+
+def _skipped_words(how: dict[str, Any]) -> str:
+    """How many bad rows were skipped, and why; nothing where none was."""
+    told = how.get("skipped") or {"n": 0}
+    if not told["n"]:
+        return ""
+    return f"{told['n']} ({', '.join('{n} {reason}'.format(**each) for each in told['reasons'])})"
 
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:
@@ -253,7 +263,7 @@ def with_stability(
         model.target.encode(path, block.labels),
         n_bootstraps=resamples,
         random_state=seed,
-        progress=lambda done, total: advance(done, total, f"{done} of {total} resamples"),
+        progress=advance,
     )
     told = _told(found, model.features.feature_names())
     return replace(model, how={**model.how, "stability": told})

@@ -88,7 +88,7 @@ def significance(
             n_permutations=permutations,
             random_state=given["random_state"],
             n_jobs=jobs,
-            progress=lambda done, total: advance(done, total, f"{done} of {total} permutations"),
+            progress=advance,
         )
     head = found_line(data, source.found)
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")

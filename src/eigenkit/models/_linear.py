@@ -206,14 +206,14 @@ def cannot_follow(method: str, linear: Linear | None, estimator: Any, target: Ta
         return ""
     if linear.kind != GAUSSIAN:
         return (
-            f"{method} has a {linear.words} on top, which needs all rows at once: fit "
-            "it with --classifier gaussian, which follows from sums, or use a method that predicts "
+            f"{method} has a {linear.words} on top, which needs all rows at once: fit it with "
+            "--classifier gaussian, which can be updated from sums, or use a method that predicts "
             "by itself (lda)."
         )
     if lacks_labels(estimator, target):
         return (
-            f"the sums of {method} do not tell which rows have which label, so that the classifier "
-            "on top cannot follow from them: use a method whose sums do (cca, opls, star)."
+            f"the sums of {method} do not tell which rows have which label, so the classifier on "
+            "top cannot be updated from them: use a method whose sums do (cca, opls, star)."
         )
     return ""
 

@@ -64,7 +64,8 @@ def _sums(estimator: Any) -> Any:
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
     if "_intake_" not in vars(model.estimator):
         raise FileError(
-            name, "it keeps no stream to merge: fit it with --checkpoint, or with eigenkit follow."
+            name,
+            "it keeps no stream to merge: fit it with --checkpoint, or update it with follow.",
         )
     if problem := cannot_follow(model.method, model.linear, model.estimator, model.target):
         raise FileError(name, problem)
@@ -85,8 +86,7 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
             raise FileError(
                 name,
                 f"its features were scaled or filled in differently from those of {first_name}: "
-                "fit both "
-                "with --scale none, or follow both from one model.",
+                "fit both with --scale none, or follow both from one model.",
             )
 
 

@@ -11,7 +11,9 @@ from eigenkit.report.tables import Table
 from eigenkit.report.words import visible
 
 
-def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> str:
+def model_html(
+    record: dict[str, Any], lines: list[str], facts: dict[str, str], steps: list[str]
+) -> str:
     """One HTML page without scripts.
 
     Parameters
@@ -20,6 +22,8 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
         As ``eigenkit inspect --json`` prints it.
     lines : list of str
         The model in sentences.
+    facts : dict of str to str
+        How it was fitted.
     steps : list of str
         Commands to go on with.
 
@@ -28,6 +32,8 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
     str
     """
     how = record["fitted"]
+    rows = [[name, visible(value, 200)] for name, value in facts.items()]
+    settings = Table("Settings", ["what", "value"], rows, n_text=2)
     parts = [
         ("weights", "Components", _weights(record["components"])),
         ("stability", "Stability", _stability(how.get("stability"))),
@@ -39,7 +45,7 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
             _search(how.get("component_search"), "values", "components"),
         ),
         ("targets", "Targets", _targets(record["targets"])),
-        ("fitted", "How it was fitted", _facts(record)),
+        ("fitted", "How it was fitted", table_html(settings)),
         ("next", "Next steps", _steps(steps)),
     ]
     first, *more = lines
@@ -136,33 +142,6 @@ def _with_table(drawn: str, table: Table) -> str:
 def _targets(names: list[str]) -> str:
     rows = [[str(i + 1), visible(name)] for i, name in enumerate(names)]
     return folded("All targets", table_html(Table("Targets", ["number", "name"], rows, n_text=2)))
-
-
-def _facts(record: dict[str, Any]) -> str:
-    how = record["fitted"]
-    known = {
-        "data": how["data"],
-        **{f"read with {k}": v for k, v in how.get("told", {}).items()},
-        "solver": record["solver"],
-        "regression": record["regression"],
-        "classifier": record["classifier"],
-        "scaling": how["scale"],
-        "missing values": how["missing"],
-        "bad rows skipped": skipped_words(how) or None,
-        "seed": how["seed"],
-        **{f"parameter {k}": v for k, v in how["params"].items() if v is not None},
-        **{f"version of {k}": v for k, v in how["versions"].items()},
-    }
-    rows = [[visible(k), visible(str(v), 200)] for k, v in known.items() if v is not None]
-    return table_html(Table("Settings", ["what", "value"], rows, n_text=2))
-
-
-def skipped_words(how: dict[str, Any]) -> str:
-    """How many bad rows were skipped, and why; nothing where none was."""
-    told = how.get("skipped") or {"n": 0}
-    if not told["n"]:
-        return ""
-    return f"{told['n']} ({', '.join('{n} {reason}'.format(**each) for each in told['reasons'])})"
 
 
 def _steps(steps: list[str]) -> str:
