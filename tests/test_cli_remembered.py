@@ -172,6 +172,6 @@ def test_categories_given_as_text_are_pointed_out(tmp_path: Path) -> None:
     words = ["fit", str(place), *LDA, "--text", "colour,remark", "--out", str(tmp_path / "m.ek")]
     answer = CliRunner().invoke(app, words)
     told = " ".join(answer.stderr.split())
-    assert "column 'colour' holds 3 values again and again" in told
+    assert "column 'colour' has only 3 distinct values" in told
     assert "--categorical colour would take each as a whole" in told
     assert "'remark'" not in told

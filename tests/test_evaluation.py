@@ -473,7 +473,7 @@ def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
         ({"random_state": -1}, "random_state=-1 is not valid: give an integer from 0"),
         ({"methods": {}, "baselines": False}, "methods is empty"),
         ({"label_names": ["a"]}, "label_names has 1 entries, but there are 5"),
-        ({"Y": np.ones((40, 2))}, "y has no label that some samples carry and others do not"),
+        ({"Y": np.ones((40, 2))}, "every label in y is on all samples or on none"),
         ({"Y": np.full((40, 2), 0.5)}, "y holds 0.5: as a label matrix it must hold only 0 and 1"),
         ({"Y": np.ones((39, 2))}, "40 rows of X, 39 of y"),
     ],

@@ -50,7 +50,7 @@ def test_predict_writes_terms_and_a_page(folder):
     out, page = folder / "terms.csv", folder / "page.html"
     answer = run(
         *("predict", folder / "m.ek", folder / "new" / "images", "--out", out, "--no-cache"),
-        *("--report", page, "--labels", folder / "new" / "labels.csv", "--probabilities"),
+        *("--report", page, "--labels", folder / "new" / "labels.csv", "--proba"),
     )
     assert answer.exit_code == 0, answer.output
     assert re.search(r"mean AUC 0\.\d+, precision at one [01]\.\d+, mean F1 0\.\d+", answer.stderr)

@@ -338,7 +338,7 @@ def test_a_picture_is_never_replaced(drawn):
 
 
 def test_formulas_are_kept_on_request(drawn):
-    words = ("predict", drawn / "m.ek", drawn / "images", "--no-cache", "--probabilities")
+    words = ("predict", drawn / "m.ek", drawn / "images", "--no-cache", "--proba")
     assert ",'=red" in run(*words).stdout
     assert ",=red" in run(*words, "--keep-formulas").stdout
 

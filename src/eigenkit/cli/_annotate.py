@@ -126,8 +126,8 @@ def predict(
     labels: Annotated[
         str | None, Option("--labels", help="Known terms, to compare the predictions with.")
     ] = None,
-    probabilities: Annotated[
-        bool, Option("--probabilities", help="Also write a column for each term.")
+    proba: Annotated[
+        bool, Option("--proba", help="Also write the probability of each term, in columns.")
     ] = False,
     adapted: Annotated[
         bool, Option("--adapt", help="The sets are of another kind than the training sets.")
@@ -157,7 +157,7 @@ def predict(
         shown = _page(
             page, lambda record: record.predicted_record(fitted, sets, title, known, advance)
         )
-    rows, titles, columns = _rows(fitted, sets, S, probabilities)
+    rows, titles, columns = _rows(fitted, sets, S, proba)
     if place is not None or not as_json:
         with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
             kind = "csv" if place is None else output_format(place)

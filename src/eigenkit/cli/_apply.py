@@ -274,7 +274,7 @@ def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
 
 
 def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, Any, Any]:
-    """The same for a file that is too large: of every row only what is told of it is kept."""
+    """The same for a file too large for memory: nothing else of its rows is kept."""
     import numpy as np
 
     from eigenkit.files import Data

@@ -156,7 +156,7 @@ def _check_splits(
 
 
 def _code(record: dict[str, Any]) -> int:
-    """What to end with: a comparison in which every method failed has failed."""
+    """The exit code: a comparison fails if every method failed."""
     asked = [method for method in record["methods"] if not method["baseline"]]
     scores = [score for method in asked for score in method["scores"].values()]
     return FAILED if all(score["mean"] is None for score in scores) else 0

@@ -142,7 +142,7 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
 
 
 def rows_of(data: Data) -> Block:
-    """The rows that are used: some must be left."""
+    """All rows; an error where none is left."""
     from eigenkit.files import FileError
 
     block = data.block()

@@ -200,7 +200,7 @@ def number(option: str, text: str) -> float:
 
 
 def numbers(option: str, text: str) -> list[float]:
-    """Such numbers with commas, at least one of them."""
+    """Numbers of at least 0, separated by commas: one or more."""
     found = [number(option, item) for item in split([text])]
     if not found:
         raise bad(option, f"{text!r} holds no number.")
@@ -245,9 +245,9 @@ def said_again(name: str, value: Any, default: Any = None) -> list[str]:
 def outputs(
     inputs: Iterable[str | None], force: bool, *wanted: str | None, state: str | None = None
 ) -> list[Any]:
-    """The places of outputs (None where none is wanted), which must be free, and no input.
+    """The paths of outputs (None where none is wanted): none may be an input, or exist already.
 
-    A file of ``state`` may be there already.
+    A file of ``state`` may exist, and with ``force`` so may all others.
     """
     from eigenkit.files import check_output
 

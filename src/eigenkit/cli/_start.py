@@ -33,7 +33,7 @@ _FROM_KEPT, _KEPT = (-3, 32 * 2**20), (-1, 128 * 2**20)
 
 
 def keep_memory() -> None:
-    """Use memory again where it was freed.
+    """Keep freed memory for reuse.
 
     glibc gives large blocks back to the system, which clears them before it gives them out again:
     for a file that is read block by block this takes as long as the parsing.
@@ -45,11 +45,11 @@ def keep_memory() -> None:
 
 
 def started() -> None:
-    """Look for garbage from now on, and not among what the start has imported, which stays.
+    """Turn garbage collection on, for what is made from now on.
 
-    An interruption is an exception from now on, too, so that work can tidy up. To search all of
-    that again and again while it grows, and once more at the end, takes a
-    quarter of the time of a small command. A program that has us as a part looks as it likes.
+    What was imported at the start stays: to search it again and again, and once more at the end,
+    takes a quarter of the time of a small command. A program that embeds us keeps its own setting.
+    From now on an interruption is an exception, so that work can tidy up.
     """
     if not gc.isenabled():
         gc.freeze()

@@ -93,7 +93,9 @@ def read_samples(
     else:
         matrix = check_indicator(labels, n)
     if not numbers and not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
-        raise ValueError("y has no label that some samples carry and others do not.")
+        raise ValueError(
+            "every label in y is on all samples or on none: give labels that tell samples apart."
+        )
     return Samples(
         X,
         matrix,

@@ -130,7 +130,7 @@ def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Out
 
 
 def worth_rehearsing(samples: Samples, split: Split) -> bool:
-    """Whether a trial on a few rows takes little of the time of the whole, which is long."""
+    """Whether a run is so long that a trial on a few rows adds little to it."""
     n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
     return n >= _MANY_ROWS or (n >= 4 * _FEW_ROWS and numbers >= _MANY_NUMBERS)
 
@@ -138,10 +138,10 @@ def worth_rehearsing(samples: Samples, split: Split) -> bool:
 def rehearse(
     methods: Iterable[Any], samples: Samples, split: Split, plan: Plan
 ) -> tuple[float, float, int]:
-    """Seconds that all methods will take for a split, from and to, and by how many rows.
+    """Bounds on the seconds that all methods need for a split, and the rows they are based on.
 
-    Two trials with one alpha, on a few rows and on more of them, say how time grows: at least by
-    the same power from there on, at most by as much with every row, or the other way round.
+    Two trials with one alpha, on a few rows and on more, show how the time grows. It goes on along
+    a power of the number of rows or along a line: the bounds are the lesser and the greater.
     """
     n, rng = len(split[0]), np.random.default_rng(plan.seed)
     sizes, m = (max(_FEW_ROWS, n // _SHARE) // 4, max(_FEW_ROWS, n // _SHARE)), len(plan.alphas)

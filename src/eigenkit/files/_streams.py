@@ -238,7 +238,7 @@ def one_by_one(text: bytes) -> Iterator[str]:
 
 
 def held(owner: Any, stream: IO[bytes]) -> IO[bytes]:
-    """A stream that is closed when its owner goes, by an error too."""
+    """A stream that is closed when its owner is deleted, after an error as well."""
     weakref.finalize(owner, stream.close)
     return stream
 

@@ -120,12 +120,12 @@ def learn_text(
 
 
 def _suspect_categories(path: str, name: str, cells: Sequence[str]) -> None:
-    """Warn of text that is a few values, again and again: by its words they are much the same."""
+    """Warn of a column of text with few distinct values, which are split into words."""
     found = {as_class(cell) for cell in cells} - {""}
     if 10 * len(found) <= len(cells) and any(len(cell.split()) > 1 for cell in found):
         warnings.warn(
-            f"{path}: column {shown(name)} holds {len(found)} values again and again, and their "
-            f"words are taken: --categorical {shlex.quote(name)} would take each as a whole.",
+            f"{path}: column {shown(name)} has only {len(found)} distinct values, which are split "
+            f"into words: --categorical {shlex.quote(name)} would make each of them a category.",
             stacklevel=3,
         )
 

@@ -303,9 +303,9 @@ def _search(estimator: Any, alphas: Any, rows: FitRows | Part) -> tuple[float, d
 
 
 def _fit_blocks(estimator: Any, rows: FitRows, stored: bool) -> Any:
-    """In one pass where the moments are small; from a scratch file elsewhere, or if there is one.
+    """Fit in one pass where the moments are small, and otherwise from a scratch file.
 
-    That is so when alpha was chosen.
+    Rows that are ``stored`` in one already, as after a choice of alpha, are read from there.
     """
     extra = rows.target.in_parts()
     if rows.checkpoint is not None:

@@ -182,7 +182,7 @@ def labels_of(
 ) -> tuple[Any, list[Any]]:
     """The labels of all rows that are used, and what ``see`` gives for each of their blocks.
 
-    Only all labels together show whether digits are names: if so, the rows are read again.
+    Whether digits are names shows when all labels are known: if so, the rows are read again.
     """
     labels, seen = [], []
     for block in complete(blocks, missing, source.categorical_names):

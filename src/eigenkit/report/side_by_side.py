@@ -111,7 +111,7 @@ def _what(runs: Runs) -> Table:
         "targets": [f"{run.data.n_labels:,}" for run in runs.runs],
         "fingerprint": [visible(run.data.fingerprint) for run in runs.runs],
         "splits": [visible(run.protocol.splits, 80) for run in runs.runs],
-        "seed": [str(run.protocol.seed) for run in runs.runs],
+        "random state": [str(run.protocol.seed) for run in runs.runs],
         "eigenkit": [visible(run.environment.get("eigenkit", "")) for run in runs.runs],
         "command": [visible(run.command, 300) for run in runs.runs],
     }

@@ -242,7 +242,7 @@ def top_features(method: Method, limit: int = 5) -> Table:
 def environment(run: Run) -> Table:
     """Versions."""
     rows = [[visible(k), visible(v)] for k, v in run.environment.items()]
-    rows.append(["seed", str(run.protocol.seed)])
+    rows.append(["random state", str(run.protocol.seed)])
     return Table("Environment", ["", ""], rows, n_text=2)
 
 
