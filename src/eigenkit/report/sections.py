@@ -60,7 +60,7 @@ def figure_names(run: Run) -> dict[str, Any]:
         "differences": _gaps(run),
         "shown": tables.in_order(run, shown),
         "clustered": clustered(run),
-        "separation": [_alike_rows(run, method) for method in run.methods],
+        "separation": [_alike_rows(method) for method in run.methods],
     }
 
 
@@ -71,7 +71,7 @@ def _gaps(run: Run) -> list[dict[str, Any]]:
     return [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in found.items() if gap]
 
 
-def _alike_rows(run: Run, method: Method) -> list[int]:
+def _alike_rows(method: Method) -> list[int]:
     """Positions of the labels of a heat map of correlations, alike ones together."""
     if method.model is None or not method.model.label_correlations:
         return []

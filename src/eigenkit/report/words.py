@@ -249,7 +249,7 @@ def _who_is_ahead(run: Run, done: list[Method]) -> str:
         return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
     if len(level) == 1:
         text = f"{visible(best.name)} is ahead of all others with {reached}"
-        return f"{text}; next is {_next(run, done[1], metric)}."
+        return f"{text}; next is {_next(done[1], metric)}."
     text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
     text += f" of {visible(best.name)}. {_advice(run, level)}"
     behind = [method for method in done if method not in level]
@@ -291,7 +291,7 @@ def _undecided(far: list[Method]) -> str:
     )
 
 
-def _next(run: Run, method: Method, metric: str) -> str:
+def _next(method: Method, metric: str) -> str:
     kind = "the baseline " if method.baseline else ""
     return f"{kind}{visible(method.name)} with {measured(method.scores[metric])}"
 

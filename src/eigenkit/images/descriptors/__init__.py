@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
-from eigenkit.images.descriptors.local import DENSE, LOCAL, dense, local
+from eigenkit.images.descriptors.local import DENSE, LOCAL
 from eigenkit.linalg import real_numbers
 from eigenkit.shell import shown
 
@@ -124,14 +124,14 @@ def _as_rows(name: str, given: Any) -> Array:
 
 
 THESIS: dict[str, Callable[[Frame], Array]] = {
-    **{f"{name}-{r}": local(name, r) for name in LOCAL for r in RADII},
+    **{f"{name}-{r}": partial(compute, r=r) for name, compute in LOCAL.items() for r in RADII},
     "gabor-coarse": partial(whole.gabor, rows=2, columns=8),
     "gabor-fine": partial(whole.gabor, rows=6, columns=18),
     **{f"pixels-{factor}": partial(whole.pixels, factor=factor) for factor in (2, 4, 8)},
 }
 DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     **THESIS,
-    **{f"{name}-16": dense(name, 16) for name in DENSE},
+    **{f"{name}-16": partial(compute, r=16, step=8) for name, compute in DENSE.items()},
     "hog-8": partial(whole.hog, cells=8),
     "hog-4": partial(whole.hog, cells=4),
     "hsv": whole.hsv_histogram,

@@ -19,19 +19,12 @@ the vector. With x, y the place in the patch over its radius r:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.descriptors.frame import (
-    Frame,
-    offsets,
-    orientations,
-    standardized,
-    unit,
-)
+from eigenkit.images.descriptors.frame import Frame, offsets, orientations, standardized, unit
 
 JET_ORDER = 4
 _POWERS = [(n - k, k) for n in range(JET_ORDER + 1) for k in range(n + 1)]
@@ -233,29 +226,16 @@ def colours(frame: Frame, r: int, step: int = 0) -> Array:
     return np.hstack([R[:, :3].reshape(len(R), -1), deviations.reshape(len(R), -1)])
 
 
-LOCAL: dict[str, tuple[Callable[..., Array], int]] = {
-    "sift": (sift, 128),
-    "pca_sift": (gradient_patches, 36),
-    "shape_context": (shape_context, 36),
-    "spin": (spin, 50),
-    "steerable": (steerable, 14),
-    "differential": (differential, 14),
-    "complex": (complex_moduli, 15),
-    "moments": (moments, 20),
-    "correlation": (correlation, 81),
+LOCAL: dict[str, Callable[..., Array]] = {
+    "sift": sift,
+    "pca_sift": gradient_patches,
+    "shape_context": shape_context,
+    "spin": spin,
+    "steerable": steerable,
+    "differential": differential,
+    "complex": complex_moduli,
+    "moments": moments,
+    "correlation": correlation,
 }
-# Beside the thesis: patches that overlap by half.
-DENSE: dict[str, tuple[Callable[..., Array], int]] = {
-    "dense_sift": (sift, 128),
-    "dense_colours": (colours, 96),
-}
-
-
-def local(name: str, r: int) -> Callable[[Frame], Any]:
-    """The descriptor of that name on patches of radius r."""
-    return partial(LOCAL[name][0], r=r)
-
-
-def dense(name: str, r: int) -> Callable[[Frame], Any]:
-    """The same on patches that overlap by half."""
-    return partial(DENSE[name][0], r=r, step=r // 2)
+# Beside the thesis: on patches that overlap by half.
+DENSE: dict[str, Callable[..., Array]] = {"dense_sift": sift, "dense_colours": colours}
