@@ -173,5 +173,5 @@ def test_categories_given_as_text_are_pointed_out(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, words)
     told = " ".join(answer.stderr.split())
     assert "column 'colour' has only 3 distinct values" in told
-    assert "--categorical colour would take each as a whole" in told
+    assert "--categorical colour would make each of them a category" in told
     assert "'remark'" not in told
