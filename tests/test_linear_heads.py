@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,55 @@ def test_labels_that_nobody_has_or_everybody(rng):
     S = module.fit_linear(Z, classes, "gaussian", single=True).decision(Z)
     assert np.all(S[:, 2] == -1e300)
     assert np.abs(S[:, :2]).max() < 1e3
+
+
+def test_sums_of_scores_are_those_of_their_parts(rng):
+    Z, Y = _labels(rng)
+    Z, Y[100:, 0] = Z + 1e3, 0  # a label that some parts lack
+    whole, parts = module.ScoreSums.of(Z, Y), np.array_split(np.arange(len(Z)), [7, 8, 120])
+    found = reduce(module.ScoreSums.merge, (module.ScoreSums.of(Z[i], Y[i]) for i in parts))
+    for name, value in vars(whole).items():
+        np.testing.assert_allclose(getattr(found, name), value, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_gaussians_have_probabilities(rng, tmp_path):
+    Z, Y = _labels(rng)
+    y = np.array([*"abc"])[Y[:, :2].sum(axis=1).astype(int)]
+    frame = pd.DataFrame(Z, columns=[*"uvwxyz"])
+    tags = pd.DataFrame(Y.astype(int), columns=[f"t{j}" for j in range(Y.shape[1])])
+    frame.assign(c=y).to_csv(tmp_path / "classes.csv", index=False)
+    pd.concat([frame, tags], axis=1).to_csv(tmp_path / "labels.csv", index=False)
+    for name, labels, columns in (("classes", "c", [*"abc"]), ("labels", "t*", list(tags))):
+        data, out = tmp_path / f"{name}.csv", tmp_path / f"{name}.ek"
+        fit = ("fit", data, "--labels", labels, "--method", "cca", "--no-quality", "--out", out)
+        _run(*fit)
+        found = tmp_path / "found.csv"
+        predict = ("predict", out, data, "--proba", "--out", found, "--force")
+        assert "or fit it with --classifier gaussian" in _run(*predict, code=1)
+        _run(*fit, "--force", "--classifier", "gaussian")
+        _run(*predict)
+        table = pd.read_csv(found)
+        P = table[[f"probability {each}" for each in columns]].to_numpy()
+        scores = load(out).estimator.transform(Z)
+        if name == "classes":
+            expected = _reference(scores, y).predict_proba(scores)
+        else:
+            expected = np.array([_reference(scores, y).predict_proba(scores)[:, 1] for y in Y.T]).T
+        np.testing.assert_allclose(P, expected, rtol=1e-6, atol=1e-9)
+        _run(*predict, "--top", "1")
+        np.testing.assert_allclose(pd.read_csv(found)["probability"], P.max(axis=1), rtol=1e-9)
+
+
+def test_what_is_certain_has_probability_one(rng):
+    Z, Y = _labels(rng)
+    Y[:, 0], Y[:, 1] = 0, 1
+    P = module.fit_linear(Z, Y, "gaussian").probabilities(Z, single=False)
+    assert np.all(P[:, 0] == 0)
+    assert np.all(P[:, 1] == 1)
+    classes = np.eye(3)[np.arange(len(Z)) % 2]
+    P = module.fit_linear(Z, classes, "gaussian", single=True).probabilities(Z, single=True)
+    assert np.all(P[:, 2] == 0)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
 
 
 PROJECTIONS = [name for name, m in METHODS.items() if m.kind == "projection" and m.streams]

@@ -62,7 +62,12 @@ def predict(
     out: Out = "-",
     scores: Annotated[bool, Option("--scores", help="Also write the scores.")] = False,
     proba: Annotated[
-        bool, Option("--proba", help="Also write probabilities, if the method has them.")
+        bool,
+        Option(
+            "--proba",
+            help="Also write probabilities, if the method has them or fit had --classifier "
+            "gaussian.",
+        ),
     ] = False,
     long: Annotated[
         bool, Option("--long", help="One line for each row and predicted label.")

@@ -29,7 +29,7 @@ from eigenkit.models._choosing import (
 )
 from eigenkit.models._features import Features, learn_features, view_columns, view_params
 from eigenkit.models._fit_rows import FitRows, time_of
-from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
+from eigenkit.models._linear import CLASSIFIERS, SVM, on_top, sums_of
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
 from eigenkit.models._preparing import Preparation
@@ -166,7 +166,14 @@ def fit_model(
         "seed": random_state,
         "views": list(views),
     }
-    linear = on_top(found, target, classifier, lambda: _scores(estimator, rows), estimator)
+    linear = on_top(
+        found,
+        target,
+        classifier,
+        lambda: _scores(estimator, rows),
+        lambda: sums_of(((X, y, None) for X, y in rows), estimator, target),
+        estimator,
+    )
     if quality and not stream:
         how["quality"] = _quality(estimator, rows, took, choose if searches else None)
     return Model(found.name, features, estimator, linear, target, how)

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
+from scipy.special import expit, softmax
 
 from eigenkit.estimators._heads import densities, whitened
 from eigenkit.files import Target
 from eigenkit.linalg import Array, ratio
 from eigenkit.registry import Method
 from eigenkit.solvers.margin import squared_hinge
+from eigenkit.threads import plus
 from eigenkit.tolerances import EPS
 
 SVM, GAUSSIAN = "svm", "gaussian"
@@ -66,6 +69,11 @@ class Linear:
         """Scores of every label."""
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
 
+    def probabilities(self, Z: Array, single: bool) -> Array:
+        """Of Gaussian classes, or of Gaussian labels each, given the scores."""
+        S = self.decision(Z)
+        return np.asarray(softmax(S, axis=1) if single else expit(S))
+
 
 @dataclass(frozen=True)
 class ScoreSums:
@@ -90,6 +98,17 @@ class ScoreSums:
         degree = Y.sum(axis=0)
         means = ratio(Y.T @ Z, degree[:, None])
         return cls(len(Z), float(len(Z)), mean, Z.T @ Z, degree, means)
+
+    def merge(self, other: ScoreSums) -> ScoreSums:
+        """Of the rows of both."""
+        both, total, apart = (self, other), self.total + other.total, other.mean - self.mean
+        mean = self.mean + apart * (other.total / total)
+        scatter = self.scatter + other.scatter
+        scatter += np.outer(apart, apart) * (self.total * other.total / total)
+        degree = self.degree + other.degree
+        sums = sum(each.degree[:, None] * (each.means + each.mean - mean) for each in both)
+        n_rows, means = self.n_rows + other.n_rows, ratio(sums, degree[:, None])
+        return ScoreSums(n_rows, total, mean, scatter, degree, means)
 
     @classmethod
     def of_stream(cls, estimator: Any, target: Target) -> ScoreSums:
@@ -167,14 +186,30 @@ def _against_the_rest(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
     return coef, odds - np.einsum("kl,kl->k", coef, middle)
 
 
+def sums_of(blocks: Iterable[Any], projection: Any, target: Target) -> ScoreSums | None:
+    """The sums of the scores of blocks (X, y, weight), whose weights do not count."""
+    rows = ((_scores(projection, X), y) for X, y, _ in blocks if X.shape[0])
+    parts = (ScoreSums.of(Z, _marks(target, y)) for Z, y in rows)
+    found: ScoreSums | None = reduce(plus, parts, None)
+    return found
+
+
+def _marks(target: Target, y: np.ndarray) -> Array:
+    """The 0/1 matrix of classes or labels."""
+    classes = target.kind == "classes"
+    labels = y[:, None] == np.array(target.names, dtype=object) if classes else y
+    return np.asarray(labels, dtype=np.float64)
+
+
 def on_top(
     method: Method,
     target: Target,
     kind: str,
     scores: Callable[[], Iterable[tuple[Array, np.ndarray]]],
+    sums: Callable[[], Any],
     estimator: Any = None,
 ) -> Linear | None:
-    """The linear classifier on the scores and labels of all rows, block by block.
+    """The linear classifier on the scores and labels of all rows, or on sums over them.
 
     None where the method predicts by itself. What an ``estimator`` keeps of a stream is used where
     that suffices.
@@ -184,12 +219,11 @@ def on_top(
     streams = estimator is not None and "_intake_" in vars(estimator)
     if kind == GAUSSIAN and streams and not lacks_labels(estimator, target):
         return of_stream(estimator, target)
+    single = target.kind == "classes"
+    if kind == GAUSSIAN:
+        return gaussian(sums(), single)
     Z, y = zip(*scores(), strict=True)
-    labels = np.concatenate(y)
-    if target.kind == "classes":
-        labels = labels[:, None] == np.array(target.names, dtype=object)
-    Y = np.asarray(labels, dtype=np.float64)
-    return fit_linear(np.vstack(Z), Y, kind, target.kind == "classes")
+    return fit_linear(np.vstack(Z), _marks(target, np.concatenate(y)), kind, single)
 
 
 def of_stream(estimator: Any, target: Target) -> Linear:

@@ -16,7 +16,7 @@ from eigenkit.late import versions
 from eigenkit.linalg import Array
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
-from eigenkit.models._linear import CLASSIFIERS, Linear
+from eigenkit.models._linear import CLASSIFIERS, GAUSSIAN, Linear
 from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
 from eigenkit.shell import what_is
 
@@ -123,18 +123,24 @@ class Model:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether the method classifies by itself, and says how surely."""
-        return self.linear is None and hasattr(self.estimator, "predict_proba")
+        """Whether the method, or the classifier on top of it, says how surely it classifies."""
+        if self.linear is not None:
+            return self.linear.kind == GAUSSIAN
+        return hasattr(self.estimator, "predict_proba")
 
     def probabilities(self, path: str, block: Block) -> Array:
-        """Probabilities of the classes, in the order of the target's names."""
+        """Probabilities of the classes or labels, in the order of the target's names."""
         if not self.has_probabilities:
+            gaussian = ", or fit it with --classifier gaussian" if self.linear else ""
             raise ValueError(
                 f"{self.method} has no probabilities: use --scores, or a method that has them "
-                "(lda, kernel_lda, plsda)."
+                f"(lda, kernel_lda, plsda){gaussian}."
             )
-        P = np.asarray(self.estimator.predict_proba(self.features.matrix(path, block)))
-        return P[:, self._class_columns()]
+        X = self.features.matrix(path, block)
+        if self.linear is not None:
+            Z = np.asarray(self.estimator.transform(X), dtype=np.float64)
+            return self.linear.probabilities(Z, self.target.kind == "classes")
+        return np.asarray(self.estimator.predict_proba(X))[:, self._class_columns()]
 
     def own_scores(self, X: Any) -> Array | None:
         """Scores of a method that classifies by itself, a column per class."""
