@@ -40,6 +40,8 @@ WHOLE = {
     "pixels-8": 640,
     "hog-8": 8 * 20 * 27,
     "hog-4": 4 * 10 * 27,
+    "hog_smooth": 4 * 10 * 27,
+    "pattern": 8 * 20,
     "hsv": 960,
     "lab": 900,
     "thumbnail": 768,
@@ -239,6 +241,29 @@ def test_pixels_are_means_of_squares(image):
     expected = grey.reshape(64, 2, 160, 2).mean(axis=(1, 3))
     v = Descriptor("pixels-2").transform([image])[0]
     np.testing.assert_allclose(v[0], expected.ravel(), atol=1e-6)
+
+
+def test_a_pattern_knows_neither_background_nor_contrast(image):
+    there, dimmed = Descriptor("pattern").transform([image, image // 2 + 60])
+    np.testing.assert_allclose(dimmed, there, atol=0.01)
+    levels = Frame(image).grey.reshape(8, 16, 20, 16).mean(axis=(1, 3))
+    expected = (levels - levels.mean()) / np.linalg.norm(levels - levels.mean())
+    np.testing.assert_allclose(there[0], expected.ravel(), atol=1e-5)
+    flat = Descriptor("pattern").transform([np.full((128, 320, 3), 90, dtype=np.uint8)])[0]
+    np.testing.assert_array_equal(flat, 0)
+
+
+def test_smooth_gradients_tell_forms_under_noise():
+    """Two pictures of one blob are closer to each other than to its mirror image."""
+    y, x = np.mgrid[:128, :128]
+    blob = 200 * np.exp(-((x - 50) ** 2 + (y - 70) ** 2) / 3000)[:, :, None]
+    noise = np.random.default_rng(0).normal(30, 15, (3, 128, 128, 3))
+    images = np.clip(np.stack([blob, blob, blob[:, ::-1]]) + noise, 0, 255).astype(np.uint8)
+    apart = {}
+    for name in ("hog-4", "hog_smooth"):
+        one, same, other = Descriptor(name).transform(images)
+        apart[name] = np.linalg.norm(one - other) / np.linalg.norm(one - same)
+    assert apart["hog_smooth"] > 2 * apart["hog-4"]
 
 
 def test_colours_against_known_values():

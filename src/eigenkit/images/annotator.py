@@ -60,9 +60,9 @@ class ImageAnnotator(BaseEstimator):
     ----------
     kernels : {"auto", "default", "pooled", "thesis"} or sequence of Plan and str
         Which kernels: fourteen between sets ("default"); one on pooled vectors, the plain way
-        ("pooled"); both, with or without those of colour, by cross-validation ("auto"; with one
-        regression on a sum, also either alone); the 23 of the thesis; or plans of your own (a
-        name of a descriptor stands for its mean map).
+        ("pooled"); both, with those of colour or with two of grey forms in their place, by
+        cross-validation ("auto"; with one regression on a sum, also either alone); the 23 of the
+        thesis; or plans of your own (a name of a descriptor stands for its mean map).
     weights : {"each", "equal", "learned", "half", "best"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
         all terms (``eigenkit.images.committee``); or one regression on a sum with weights that

@@ -55,6 +55,8 @@ class Plan:
 
 # Descriptors that say nothing of grey pictures, and little where colours are a matter of style.
 COLOUR = ("hsv", "lab", "thumbnail", "dense_colours-16", "correlogram")
+# What brightness alone tells of forms: it takes the place of colour where that is left out.
+FORMS = (Plan("pattern"), Plan("hog_smooth"))
 # Uniform cubes are of no use to vectors of many numbers.
 _PYRAMID = {"bins": "vocabulary", "n_levels": 5}
 DEFAULT = (
@@ -66,7 +68,7 @@ DEFAULT = (
 )
 POOLED = Plan("joined", "pooled")
 PLANS = {
-    "auto": (*DEFAULT, POOLED),
+    "auto": (*DEFAULT, *FORMS, POOLED),
     "default": DEFAULT,
     "pooled": (POOLED,),
     "thesis": tuple(Plan(name, "pyramid") for name in THESIS),
@@ -114,21 +116,23 @@ def _has_room(size: tuple[int, int] | None, plan: Plan) -> bool:
 def subsets(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, np.ndarray]:
     """The kernels to choose from, in words: which of them take part.
 
-    Where each has a regression, those that tell little count for little: only colour is a choice.
+    Where each has a regression, those that tell little count for little: the choice is between
+    colour and forms.
     """
     everything = np.ones(len(fitted), dtype=bool)
     if not (isinstance(kernels, str) and kernels == "auto"):
         return {"all kernels": everything}
     pooled = np.array([k.plan == POOLED for k in fitted])
     coloured = np.array([k.plan.descriptor in COLOUR for k in fitted])
+    forms = np.array([k.plan in FORMS for k in fitted])
     both = {
-        "set kernels and plain pooling": everything,
+        "set kernels and plain pooling": ~forms,
         "set kernels without colour and plain pooling": ~coloured,
     }
     if weights == "each":
         return both
     alone = {
-        "set kernels": ~pooled,
+        "set kernels": ~pooled & ~forms,
         "set kernels without colour": ~pooled & ~coloured,
         "plain pooling": pooled,
     }

@@ -134,6 +134,8 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     **{f"{name}-16": partial(compute, r=16, step=8) for name, compute in DENSE.items()},
     "hog-8": partial(whole.hog, cells=8),
     "hog-4": partial(whole.hog, cells=4),
+    "hog_smooth": partial(whole.hog, cells=4, smooth=1 / 32),
+    "pattern": whole.pattern,
     "hsv": whole.hsv_histogram,
     "lab": whole.lab_histogram,
     "thumbnail": whole.thumbnail,

@@ -8,7 +8,14 @@ import numpy as np
 import scipy
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.descriptors.frame import Frame, gradient, orientations, pooled
+from eigenkit.images.descriptors.frame import (
+    Frame,
+    gradient,
+    orientations,
+    pooled,
+    smoothed,
+    unit,
+)
 
 SCALES, ORIENTATIONS = 4, 6
 
@@ -61,6 +68,21 @@ def pixels(frame: Frame, factor: int) -> Array:
     return one_row(pooled(frame.grey, max(h // factor, 1), max(w // factor, 1)))
 
 
+def pattern(frame: Frame, cells: int = 8) -> Array:
+    """Where it is dark and where bright: grey levels over cells from their mean, of unit length.
+
+    The shorter side has ``cells`` cells. Neither the background nor the contrast counts.
+    """
+    levels = pooled(frame.grey, *_in_cells(frame.size, cells))
+    return unit(one_row(levels - levels.mean()))
+
+
+def _in_cells(size: tuple[int, int], cells: int) -> tuple[int, int]:
+    """Rows and columns of about square cells, so many along the shorter side."""
+    side = min(size) / cells
+    return round(size[0] / side), round(size[1] / side)
+
+
 # -- colour ----------------------------------------------------------------------------
 
 
@@ -99,16 +121,18 @@ def thumbnail(frame: Frame) -> Array:
 # -- texture and form -------------------------------------------------------------------
 
 
-def hog(frame: Frame, cells: int) -> Array:
+def hog(frame: Frame, cells: int, smooth: float = 0.0) -> Array:
     """Histograms of directions (18 signed, 9 unsigned) over cells, relative to their blocks.
 
     The shorter side has ``cells`` cells. Every cell is divided by the root mean energy of the
-    four 2 x 2 blocks that it is in, clipped at 0.2 each, and their mean is taken.
+    four 2 x 2 blocks that it is in, clipped at 0.2 each, and their mean is taken. ``smooth`` is the
+    deviation of a Gaussian before, as a share of the shorter side: of forms, not of outlines.
     """
-    h, w = frame.size
-    side = min(h, w) / cells
-    maps = frame.once("directions", 18, lambda: orientations(gradient_of(frame), 18))
-    H = pooled(maps, round(h / side), round(w / side))
+    sigma = smooth * min(frame.size)
+    made = frame.once(
+        f"directions {sigma}", 18, lambda: orientations(gradient_of(frame, sigma), 18)
+    )
+    H = pooled(made, *_in_cells(frame.size, cells))
     both = np.concatenate([H, H[:9] + H[9:]])
     energy = np.pad(np.sum(both[18:] ** 2, axis=0), 1, mode="edge")
     blocks = energy[:-1, :-1] + energy[1:, :-1] + energy[:-1, 1:] + energy[1:, 1:]
@@ -117,13 +141,15 @@ def hog(frame: Frame, cells: int) -> Array:
     return one_row(sum(np.minimum(both / norm, 0.2) for norm in corners) / 4)
 
 
-def gradient_of(frame: Frame) -> Array:
+def gradient_of(frame: Frame, sigma: float = 0.0) -> Array:
     """Of the colour channel with the strongest gradient, at every pixel."""
-    return frame.once("strongest", 0, lambda: _strongest(frame))
+    return frame.once(f"strongest {sigma}", 0, lambda: _strongest(frame, sigma))
 
 
-def _strongest(frame: Frame) -> Array:
+def _strongest(frame: Frame, sigma: float) -> Array:
     channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
+    if sigma:
+        channels = np.stack([smoothed(channel, sigma) for channel in channels])
     g = np.stack([gradient(channel) for channel in channels])
     best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
     return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
