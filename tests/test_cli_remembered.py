@@ -175,3 +175,74 @@ def test_categories_given_as_text_are_pointed_out(tmp_path: Path) -> None:
     assert "column 'colour' has only 3 distinct values" in told
     assert "--categorical colour would make each of them a category" in told
     assert "'remark'" not in told
+
+
+WAVES = ["1100.0", "1107.5", "1115.0", "1122.5"]
+
+
+@pytest.fixture
+def spectra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    """Columns named by numbers, of one order of magnitude with what they hold."""
+    monkeypatch.chdir(tmp_path)
+    X = 1000 + 100 * np.random.default_rng(0).normal(size=(40, 4))
+    found = pd.DataFrame(X.round(2), columns=WAVES).assign(protein=(X @ [1, -2, 3, 4]).round(1))
+    found.to_csv("a.csv", index=False)
+    run("fit", "a.csv", "--labels", "protein", "-m", "cca", "--no-quality", "-o", "m.ek")
+    return found
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [*WAVES, "protein"],
+        WAVES,
+        WAVES[::-1],
+        ["depth", *WAVES[::-1]],
+        {"1100.0": "1100", "1115.0": "1115"},  # as a spreadsheet writes them
+    ],
+)
+def test_names_that_are_numbers_are_matched_by_name(
+    spectra: pd.DataFrame, names: list[str] | dict[str, str]
+) -> None:
+    told = predicted("a.csv", "--header")
+    assert told.shape == (40,)
+    new = spectra.assign(depth=1.0)
+    new = new.rename(columns=names) if isinstance(names, dict) else new[names]
+    new.to_csv("b.csv", index=False)
+    new.to_parquet("b.parquet")
+    for path in ("b.csv", "b.parquet"):
+        np.testing.assert_allclose(predicted(path), told, rtol=1e-12)
+
+
+def predicted(path: str, *more: str) -> np.ndarray:
+    return np.array(run("predict", "m.ek", path, *more).split()[1:], dtype=float)
+
+
+def test_every_command_with_a_model_sees_names_that_are_numbers(spectra: pd.DataFrame) -> None:
+    assert run_json("score", "m.ek", "a.csv")["scores"]["R2"] > 0.99
+    assert len(run("transform", "m.ek", "a.csv").splitlines()) == 41
+    run("explain", "m.ek", "a.csv", "--row", "40")
+    more = ["--labels", "protein", "-m", "cca", "--test", "a.csv"]
+    assert run_json("compare", "a.csv", *more)["data"]["n_samples"] == 80
+
+
+def test_rows_of_numbers_are_not_taken_for_names(spectra: pd.DataFrame) -> None:
+    told = run("predict", "m.ek", "a.csv")
+    spectra[WAVES].to_csv("b.csv", index=False, header=False)
+    assert run("predict", "m.ek", "b.csv") == told
+    spectra.to_csv("c.csv", index=False, header=False)
+    assert "if its first row holds names, give --header" in run("predict", "m.ek", "c.csv", code=1)
+    spectra.rename(columns={"1115.0": "1116"})[[*WAVES[:2], "1116", "1122.5"]].to_csv(
+        "d.csv", index=False
+    )
+    problem = run("predict", "m.ek", "d.csv", code=1)
+    assert "1 of the 4 columns that the model was fitted on are not there: '1115.0'" in problem
+    assert "if its first row holds no names, give --no-header" in problem
+
+
+def test_a_number_that_can_be_no_position_is_a_name(spectra: pd.DataFrame) -> None:
+    spectra[WAVES].to_csv("b.csv", index=False)
+    for label in ("1107.5", "1115.0"):
+        found = open_file("b.csv", Reading(labels=(label,)))
+        assert found.label_names == [label]
+    assert open_file("b.csv", Reading(labels=("2",))).label_names == ["c2"]

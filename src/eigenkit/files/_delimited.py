@@ -27,7 +27,6 @@ from eigenkit.files._cells import (
     hold_codes,
     how_to_write,
     is_missing,
-    is_number,
     is_whole,
     kind_of,
     looks_like_header,
@@ -39,7 +38,7 @@ from eigenkit.files._cells import (
 )
 from eigenkit.files._common import Block, Reading, check_unique, listed
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, roles
+from eigenkit.files._roles import Table, are_names, roles
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -116,7 +115,7 @@ class Delimited(Table):
             # A mark at the end of every row, or, as R writes tables, row names without a name.
             ends = all(not row[-1].strip() for row in rows[1:])
             first = [*first, ""] if ends else ["", *first]
-        guess = self._is_asked_for(first) or looks_like_header([first, *rows[1:]])
+        guess = are_names(first, self.options) or looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else [f"c{j + 1}" for j in range(len(first))]
         check_unique(self.path, self.names, line=1)
@@ -128,14 +127,6 @@ class Delimited(Table):
         if self.header and not self.names[last] and empty:  # a mark at the end of every line
             found = replace(found, features=[j for j in found.features if j != last])
         self._assign(found)
-
-    def _is_asked_for(self, first: list[str]) -> bool:
-        """Whether the first row holds a name that the user or the model knows."""
-        given = self.options
-        wanted = {*given.labels, *given.text, *given.ignore, *given.categorical, given.index}
-        if self.options.expected is not None:
-            wanted = {*(self.options.expected.features or ()), *self.options.expected.text}
-        return any(name in wanted and not is_number(name) for name in first)
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
         """What the columns of features hold; one error names all that hold text."""

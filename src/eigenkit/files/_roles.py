@@ -8,8 +8,10 @@ import glob
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
+from eigenkit.files._cells import is_code, is_missing, is_number
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -100,12 +102,36 @@ def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]
     raise FileError(path, f"no column is named {shown(item)} ({what}): {hint}")
 
 
+def are_names(first: Sequence[str], options: Reading) -> bool:
+    """Whether the first row holds names that the user or the model knows.
+
+    A number may be one, such as a wavelength, where it can be no position, and where most columns
+    of the model are there.
+    """
+    model = options.expected
+    if model is None:
+        given = (options.labels, options.text, options.ignore, options.categorical)
+        wanted = {*chain(*given), options.index, options.groups}
+        return any(c in wanted and not is_missing(c) and not _POSITION.fullmatch(c) for c in first)
+    known = [*(model.features or ()), *model.text]
+    if any(c in {*known, *model.labels, *options.keep} and not is_number(c) for c in first):
+        return True
+    there = {*map(_spelt, first)}
+    return 2 * len(there & {*map(_spelt, known)}) > len(known) and len(there) == len(first)
+
+
+def _spelt(name: str) -> str:
+    """A name; numbers as they are usually written: 1100.0 and 1100 are one wavelength."""
+    plain = is_number(name) and not is_missing(name) and not is_code(name)
+    return f"{float(name):.17g}" if plain else composed(name)
+
+
 def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
     """Which column of a table plays which role."""
     if options.expected is not None:
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
-            _check_there(path, names, options.expected.labels, "labels")
+            _places(path, names, header, options.expected.labels, "labels")
         kept = tuple(pick(path, options.keep, names, "--keep"))
         return replace(found, labels=found.labels if options.truth else [], kept=kept)
     named, ignored = _named(path, names, options)
@@ -187,21 +213,34 @@ def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expect
         raise FileError(
             path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
         )
-    place = {composed(name): j for j, name in enumerate(names)}
-    _check_there(path, names, wanted, "columns that the model was fitted on")
-
-    def found(some: Iterable[str]) -> list[int]:
-        return [place[name] for name in map(composed, some) if name in place]
-
-    return Roles(found(model.features), found(model.text), found(model.labels))
+    place = _places(path, names, header, wanted, "columns that the model was fitted on")
+    labels = _places_of(names, model.labels)
+    return Roles(
+        [place[n] for n in model.features], [place[n] for n in model.text], [*labels.values()]
+    )
 
 
-def _check_there(path: Any, names: Sequence[str], wanted: Sequence[str], what: str) -> None:
-    there = set(map(composed, names))
-    absent = [name for name in wanted if composed(name) not in there]
+def _places(
+    path: Any, names: Sequence[str], header: bool, wanted: Sequence[str], what: str
+) -> dict[str, int]:
+    """Where the columns wanted are, all of which must be there."""
+    found = _places_of(names, wanted)
+    absent = [name for name in wanted if name not in found]
     if absent:
+        hint = "" if header else "; if its first row holds names, give --header"
+        if header and all(map(is_number, names)):
+            hint = "; if its first row holds no names, give --no-header"
         raise FileError(
             path,
             f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
-            f"it has {listed(names)}.",
+            f"it has {listed(names)}{hint}.",
         )
+    return found
+
+
+def _places_of(names: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
+    """Where those of the columns wanted are that are there."""
+    there = {_spelt(name): j for j, name in enumerate(names)}
+    there |= {composed(name): j for j, name in enumerate(names)}
+    both = ((name, key) for name in wanted for key in (_spelt(name), composed(name)))
+    return {name: there[key] for name, key in both if key in there}
