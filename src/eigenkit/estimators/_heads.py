@@ -83,7 +83,8 @@ def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array
     axes, between = discriminants(solution)
     degree = problem.labels.degree
     means = solution.cross / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None] @ axes
-    scaled, offset = densities(means, between, priors, problem.total, problem.n_rows)
+    error = solution.report.error
+    scaled, offset = densities(means, between, priors, problem.total, problem.n_rows, error)
     on_scores = scaled @ axes.T
     if len(on_scores) == 2:
         on_scores, offset = on_scores[1:] - on_scores[:1], offset[1:] - offset[:1]
@@ -91,15 +92,16 @@ def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array
 
 
 def densities(
-    means: Array, between: Array, priors: Array, total: float, n_rows: int
+    means: Array, between: Array, priors: Array, total: float, n_rows: int, error: float = 0.0
 ) -> tuple[Array, Array]:
     """Logarithms of prior times density for classes of these means (k x r), as affine functions.
 
-    Along the r axes the scatter of all rows is 1, of which ``between`` lies between the classes.
+    Along the r axes the scatter of all rows is 1, of which ``between``, known up to ``error``, lies
+    between the classes.
     """
     center = priors @ means
     means = means - center
-    within = np.maximum(1 - between, EPS * n_rows)
+    within = np.maximum(1 - between, max(EPS * n_rows, error))
     scaled = means * (total / within)
     with np.errstate(divide="ignore"):
         offset = np.log(priors) - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center

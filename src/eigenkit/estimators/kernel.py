@@ -19,7 +19,7 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.shell import check_count, take_parameters
+from eigenkit.shell import take_parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.deflation import deflated
 from eigenkit.solvers.spectral import primal
@@ -254,8 +254,8 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
 
     Parameters
     ----------
-    n_components : int
-        Number of components.
+    n_components : int or None
+        Number of components; None for all.
     {kernel}
     {landmarks}
 
@@ -278,7 +278,7 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | None = 2,
         *,
         kernel: Any = "rbf",
         gamma: Any = None,
@@ -299,13 +299,9 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
 
     _target = TARGETS["opls"]
 
-    def _settings(self) -> Settings:
-        check_count("n_components", self.n_components)
-        return super()._settings()
-
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z, H = problem.pencil.Z.in_one_unit(), np.asarray(problem.pencil.H)
-        R, loadings, values = deflated(Z, H, self.n_components)
+        R, loadings, values = deflated(Z, H, self.n_components or len(H))
         report = Report("deflation", "kernel", ONE_BY_ONE, len(values))
         return Solution(primal(Z, R), values, loadings, report)
 

@@ -21,7 +21,7 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
-from eigenkit.linalg import Array, symmetric_whitener
+from eigenkit.linalg import Array, symmetric_whitener, whitener
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice
 
@@ -150,7 +150,8 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         """Responses and X regressed on the scores, which need not be orthogonal."""
         self._keep_scores(pair, fit)
         T = fit.X.matmat(fit.components.x_rotations)
-        TT_inverse = np.linalg.pinv(T.T @ T, hermitian=True)
+        F = whitener(T)  # whatever their lengths: a component may be shorter by many powers of ten
+        TT_inverse = F @ F.T
         mean, right = pair.Y.mean, pair.Y.toarray()
         coef = (right.T @ T) @ TT_inverse @ fit.components.x_rotations.T
         self.coef_ = self._cast(coef * fit.X.unit / fit.X.std)
@@ -236,6 +237,7 @@ def on_simplex(V: Array) -> Array:
     array([[0.2, 0.3, 0.5],
            [1. , 0. , 0. ]])
     """
+    V = V - V.max(axis=1, keepdims=True)  # the same point, and no digits lost far away from it
     ordered = -np.sort(-V, axis=1)
     excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1, dtype=V.dtype)
     last = np.sum(ordered > excess, axis=1) - 1

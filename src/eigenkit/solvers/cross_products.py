@@ -18,16 +18,18 @@ from eigenkit.data import Centered
 from eigenkit.data.protocol import READ_RATE, fits
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import DIFFERENCE, ROUNDING, along
+from eigenkit.tolerances import DIFFERENCE, EPS, ROUNDING, along
 
 
 def rounding(r: Array, trace: float, grain: Array | float) -> float:
     """The square of the length that X r may have by rounding alone.
 
     Products are rounded in proportion to X, and numbers as they were given in proportion to their
-    distance from zero, which is the ``grain`` of the columns of X.
+    distance from zero, which is the ``grain`` of the columns of X. The Gram matrix may have cost
+    the loadings of an earlier component, which r depends on, as many digits as it is trusted with.
     """
-    return (ROUNDING * len(r)) ** 2 * trace * float(r @ r) + float(np.sum((r * grain) ** 2))
+    share = max(ROUNDING * len(r), EPS / np.sqrt(DIFFERENCE))
+    return float(share**2) * trace * float(r @ r) + float(np.sum((r * grain) ** 2))
 
 
 @dataclass(frozen=True)

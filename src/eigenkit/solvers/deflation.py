@@ -92,6 +92,15 @@ class Side:
         r = w - (P @ w) @ R
         return r - (P @ r) @ R
 
+    def outside(self, g: Array) -> Array:
+        """X't without what rounding has left of earlier scores in t: X't_j is p_j, and r_j'p_j = 1.
+
+        Where those are much longer than t, it would be larger than X't itself.
+        """
+        R, P = self.R[: self.n], self.P[: self.n]
+        g = g - (R @ g) @ P
+        return g - (R @ g) @ P
+
     def keep(self, w: Array, r: Array, p: Array, norm: float, taken: float | None = None) -> None:
         i = self.n
         self.W[i], self.R[i], self.P[i], self.norms[i] = w, r, p, norm
@@ -110,7 +119,9 @@ class _State:
 
     def score(self, r: Array) -> tuple[Array, float] | None:
         """X'X r and t't for the score t = X r; None if X has nothing left in t."""
-        g, tt = self.cross.apply(r)
+        g, _ = self.cross.apply(r)
+        g = self.x.outside(g)
+        tt = float(r @ g)
         return (g, tt) if tt > rounding(r, self.cross.trace, self.cross.grain) else None
 
 

@@ -62,6 +62,9 @@ REGRESSIONS: dict[str, Method] = {
 # Why a method gives up and answers None.
 SINGULAR = "B is singular to rounding there"
 
+# A residual without iterations above this has lost half of its digits, whatever the condition.
+LOST = 1e-5
+
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
 ILL_CONDITIONED = 1e16
 
@@ -309,6 +312,14 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
         warnings.warn(
             f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
             "digits of the answer are lost, increase alpha",
+            ConditionWarning,
+            stacklevel=2,
+        )
+    elif pencil.alpha > 0 and report.residual > LOST and report.equivalent and not report.n_iter:
+        warnings.warn(
+            f"the answer has a residual of {report.residual:.0e}, as rounding of such large "
+            f"numbers is not small beside alpha={pencil.alpha:g}: increase alpha, or bring X (or "
+            "the kernel) to smaller numbers",
             ConditionWarning,
             stacklevel=2,
         )

@@ -1,0 +1,131 @@
+"""One direction much longer than all others: what stands beside it is found, and no more."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenkit import LDA, PLSDA, KernelLDA, KernelPLS, PLSRegression, RowBlocks
+from eigenkit.estimators.plsda import on_simplex
+from eigenkit.exceptions import ConditionWarning
+
+
+def exact_pls(X, Y, new, l):
+    """Predictions of PLS2 in 60 digits, X scaled and Y not."""
+    with mp.workdps(60):
+        A, B, N = (mp.matrix(each.tolist()) for each in (X, Y, new))
+        for M, also in ((A, N), (B, None)):
+            for j in range(M.cols):
+                column = [M[i, j] for i in range(M.rows)]
+                mean = mp.fsum(column) / M.rows
+                size = mp.sqrt(mp.fsum((v - mean) ** 2 for v in column) / (M.rows - 1))
+                size = size if also is not None else mp.mpf(1)
+                for each in (M, also) if also is not None else (M,):
+                    for i in range(each.rows):
+                        each[i, j] = (each[i, j] - mean) / size
+        out = mp.zeros(N.rows, B.cols)
+        for _ in range(l):
+            S = A.T * B
+            values, V = mp.eigsy(S.T * S)
+            w = S * V[:, len(values) - 1]
+            w /= mp.norm(w)
+            t, t_new = A * w, N * w
+            tt = (t.T * t)[0]
+            p, q = A.T * t / tt, B.T * t / tt
+            A -= t * p.T
+            B -= t * q.T
+            N -= t_new * p.T
+            out += t_new * q.T
+        return np.array(out.tolist(), dtype=float) + Y.mean(axis=0)
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(32, 5))
+    return X, X[:, :2] + rng.normal(size=(32, 2)), rng.normal(size=(8, 5))
+
+
+@pytest.mark.parametrize("size", [1e6, 1e9])
+def test_pls_beside_a_long_row(rows, size):
+    X, Y, new = rows
+    X[3] *= size
+    expected = exact_pls(X, Y, new, 3)
+    spread = np.abs(expected - Y.mean(axis=0)).max()
+    for given in (X, sparse.csr_array(X), RowBlocks.from_arrays([(X[:9], Y[:9]), (X[9:], Y[9:])])):
+        y = None if isinstance(given, RowBlocks) else Y
+        model = PLSRegression(3, scale=(True, False)).fit(given, y)
+        assert model.n_components_ == 3
+        assert np.abs(model.predict(new) - expected).max() < 1e-14 * size * spread
+
+
+def test_plsda_beside_a_long_row(rows):
+    X, _, new = rows
+    X[3] *= 1e9
+    y = np.arange(32) % 3
+    expected = exact_pls(X, np.eye(3)[y], new, 3)
+    found = PLSDA(3).fit(X, y).decision_function(new)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(7, 7), (30, 8)])
+@pytest.mark.parametrize("small", [1e-5, 1e-6, 1e-7])
+def test_pls_makes_no_component_of_rounding(shape, small):
+    n, d = shape
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        U = np.linalg.qr(np.c_[np.ones(n), rng.normal(size=(n, 6))])[0][:, 1:]
+        V = np.linalg.qr(rng.normal(size=(d, 6)))[0]
+        X = U * np.r_[rng.uniform(1, 3, 5), small] @ V.T
+        Y = rng.normal(size=(n, 3))
+        for given in (X, np.asfortranarray(X), X[:, ::-1]):
+            assert PLSRegression(None).fit(given, Y).n_components_ == 6
+
+
+@pytest.mark.parametrize(
+    "make", [LDA, lambda **p: KernelLDA(kernel="linear", **p)], ids=["lda", "kernel"]
+)
+@pytest.mark.parametrize(("n", "d"), [(20, 20), (21, 20), (8, 7)])
+def test_classes_that_are_told_apart_exactly_go_to_the_nearest_mean(make, n, d):
+    """Of scatter within the classes there is only rounding, which must not decide."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+        y = np.r_[0, 1, 2, rng.integers(0, 3, n - 3)]
+        new = rng.normal(size=(40, d)) * X.std(axis=0)
+        model = make(alpha=0).fit(X, y)
+        order = rng.permutation(n)
+        again = make(alpha=0).fit(X[order], y[order])
+        np.testing.assert_array_equal(model.predict(new), again.predict(new))
+        means = np.array([model.transform(X[y == c]).mean(axis=0) for c in range(3)])
+        far = ((model.transform(new)[:, None] - means) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(model.predict(new), far.argmin(axis=1))
+
+
+def test_probabilities_of_distant_rows(rng):
+    far = rng.normal(size=(50, 3)) * 10.0 ** rng.uniform(0, 300, size=(50, 1))
+    found = on_simplex(far)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(found.argmax(axis=1), far.argmax(axis=1))
+    X = rng.normal(size=(30, 4))
+    for y in (np.arange(30) % 3, np.eye(3)[np.arange(30) % 3].astype(int)):
+        told = PLSDA().fit(X, y).predict_proba(1e18 * X)
+        for each in told if isinstance(told, list) else [told]:
+            np.testing.assert_allclose(each.sum(axis=1), 1.0)
+
+
+def test_a_kernel_that_drowns_its_ridge_is_said(rng):
+    X = np.floor(3 * np.exp(2 * rng.normal(size=(40, 6))))  # counts with heavy tails
+    X[0] = 900
+    y = np.arange(40) % 3
+    with pytest.warns(ConditionWarning, match="the answer has a residual of .* beside alpha=0.5"):
+        KernelLDA(kernel="poly", gamma=0.3, alpha=0.5).fit(X, y)
+
+
+def test_all_components_of_kernel_pls(rows):
+    X, Y, new = rows
+    kernel = KernelPLS(None, kernel="linear").fit(X, Y)
+    plain = PLSRegression(None, scale=False).fit(X, Y)
+    assert kernel.n_components_ == plain.n_components_ == 5
+    np.testing.assert_allclose(kernel.predict(new), plain.predict(new))
