@@ -35,13 +35,15 @@ from eigenkit.solvers.relevance import Run, search
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
 from eigenkit.threads import PARTS, SMALL, in_parts, threads_for
-from eigenkit.tolerances import ROUNDING
+from eigenkit.tolerances import DIFFERENCE, EPS, ROUNDING
 
 
 def test_rounding_grows_with_the_number_of_terms():
     r, grain = np.array([1.0, 2.0]), np.array([1e-3, 1e-4])
-    np.testing.assert_allclose(rounding(r, 3.0, 0.0), (2 * ROUNDING) ** 2 * 3.0 * 5.0)
-    np.testing.assert_allclose(rounding(np.ones(8), 1.0, 0.0), 64 * rounding(np.ones(2), 1.0, 0.0))
+    np.testing.assert_allclose(rounding(r, 3.0, 0.0), EPS**2 / DIFFERENCE * 3.0 * 5.0)
+    many = np.ones(100)
+    np.testing.assert_allclose(rounding(many, 1.0, 0.0), (100 * ROUNDING) ** 2 * 100)
+    np.testing.assert_allclose(rounding(np.ones(400), 1.0, 0.0), 64 * rounding(many, 1.0, 0.0))
     np.testing.assert_allclose(rounding(r, 0.0, grain), 1e-6 + 4e-8)
 
 

@@ -38,7 +38,8 @@ CORE = ["data/*.py", "linalg.py", "moments/*.py", "pencil.py", "solvers/*.py", "
 # What runs the core and little else, without the long rounds over all estimators.
 TESTS = """
 accuracy bayesian_cca blocked_data blocks_and_costs canonical_ridge choices compiled
-component_equations core_edges core_rules data data_equations deflation estimators extreme_numbers
+component_equations core_edges core_rules data data_equations deflation dominated estimators
+extreme_numbers
 graph_equations graph_regularized hostile hostile_views hypergraph_clustering invariances
 iterations kernel_estimators kernels large_planes latent_equations lda least_squares
 linalg_equations many_labels margin moment_equations moments multilabel multiple_kernels multiview

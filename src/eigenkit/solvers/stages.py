@@ -315,7 +315,7 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
             ConditionWarning,
             stacklevel=2,
         )
-    elif pencil.alpha > 0 and report.residual > LOST and report.equivalent and not report.n_iter:
+    elif _drowned(pencil, report):
         warnings.warn(
             f"the answer has a residual of {report.residual:.0e}, as rounding of such large "
             f"numbers is not small beside alpha={pencil.alpha:g}: increase alpha, or bring X (or "
@@ -328,6 +328,15 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
     gram = None if found.gram is None else found.gram * sign * sign[:, None]
     W *= sign
     return Solution(W, values, basis * sign, report, gram)
+
+
+def _drowned(pencil: Pencil, report: Report) -> bool:
+    """Whether rounding of Z'Z, or of a kernel, is not small beside alpha, which costs digits.
+
+    Columns in units of their own have ridges of their own, with which the residual tells nothing.
+    """
+    exact = report.equivalent and not report.n_iter and pencil.Z.one_ridge and pencil.alpha > 0
+    return exact and report.residual > LOST
 
 
 def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[float, float]:
