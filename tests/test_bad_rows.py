@@ -76,11 +76,11 @@ def test_a_file_without_names_counts_its_first_row_once(chunk, site, monkeypatch
 BAD = {
     '"1,2,3,a\n': "line 102: 1 cells, where the first row has 4",  # a quote that is never closed
     "1,2,a\n": "line 102: 3 cells, where the first row has 4",
-    "1,inf,3,a\n": "the value in row 101, column 'v' is infinite",
-    "1,2,3,\n": "row 101 has no class",
+    "1,inf,3,a\n": "line 102, column 'v': the value is infinite",
+    "1,2,3,\n": "line 102: the row has no class",
     "1,x,3,a\n": "line 102, column 'v': 'x' is not a number",
     "1,2\0,3,a\n": "line 102: it holds a byte 0, which is no text",
-    "1,,3,a\n": "the value in row 101, column 'v' is missing",
+    "1,,3,a\n": "line 102, column 'v': the value is missing",
 }
 
 
@@ -175,7 +175,7 @@ def test_bad_rows_of_pairs(tmp_path, rng):
     assert "data.svm, line 51, column '1': 'x' is not a finite number: correct it, or" in told
     said = json.loads(_run(*follow, "--on-error", "skip", "--json"))
     assert (said["rows"], said["n_skipped"]) == (260, 5)
-    places = ["line 51", "line 52", "line 203", "line 204", "row 205"]
+    places = ["line 51", "line 52", "line 203", "line 204", "line 205"]
     for place, each in zip(places, said["skipped"], strict=True):
         assert place in each["problem"]
 

@@ -144,7 +144,7 @@ def test_bad_rows_name_the_file_and_the_row(tmp_path, rng):
         file.write("1.0,2.0,3.0,a\n1.0,,2.0,b\n")
     before = model.read_bytes()
     output = _follow(tmp_path, data, model, code=1)
-    assert "data.csv: the value in row 202, column 'v' is missing" in output
+    assert "data.csv, line 203, column 'v': the value is missing" in output
     assert load(model).how["n_rows"] == 200
     assert len(before)
     skipped = _follow(tmp_path, data, model, "--on-error", "skip")
@@ -178,7 +178,7 @@ def test_only_the_bad_rows_are_skipped(chunk, tmp_path, rng, monkeypatch):
     assert (said["rows"], said["n_skipped"]) == (200, 5)
     problems = [each["problem"] for each in said["skipped"]]
     for place, problem in zip(
-        ("row 1 ", "column 'u'", "row 44", "data.csv", "row 205 "), problems, strict=True
+        ("line 2:", "column 'u'", "line 45,", "data.csv", "line 206:"), problems, strict=True
     ):
         assert place in problem
         assert "--" not in problem  # no remedy for what was asked to be skipped
@@ -373,9 +373,9 @@ def test_tables_of_tabs_are_followed(tmp_path, rng):
 @pytest.mark.parametrize(
     ("label", "numbers", "problem"),
     [
-        ("", False, "row 201 has no class"),
-        ("", True, "row 201 has a label that is missing or not finite"),
-        ("inf", True, "row 201 has a label that is missing or not finite"),
+        ("", False, "line 202: the row has no class"),
+        ("", True, "line 202: the row has a label that is missing or not finite"),
+        ("inf", True, "line 202: the row has a label that is missing or not finite"),
     ],
 )
 def test_a_label_that_is_missing_is_named(label, numbers, problem, tmp_path, rng):
@@ -617,8 +617,8 @@ def test_a_class_that_one_site_has_never_seen(tmp_path, rng):
     [
         ("1,2,3,4,a", "data.csv, line 152: 5 cells, where the first row has 4"),
         ("x,2,3,a", "data.csv, line 152, column 'u': 'x' is not a number"),
-        (",2,3,a", "data.csv: the value in row 151, column 'u' is missing"),
-        ("1,2,3,z", "data.csv: the class 'z' in row 151 is not one that the model knows"),
+        (",2,3,a", "data.csv, line 152, column 'u': the value is missing"),
+        ("1,2,3,z", "data.csv, line 152: the class 'z' is not one that the model knows"),
     ],
 )
 @pytest.mark.parametrize("chunk", [2**22, 400])

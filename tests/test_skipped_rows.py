@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,13 @@ def test_many_bad_rows_are_counted_by_reason(frame, tmp_path):
     ]
     assert told["reasons"][0]["first"] == "bad.csv, line 302, column 'v'"
     assert len(told["first"]) == 100
+
+
+def test_bad_rows_are_told_in_their_order(frame, tmp_path):
+    path = _write(tmp_path / "bad.csv", _with(_lines(frame), BAD))
+    told = RowBlocks.from_files(path, "c", on_error="skip").skipped_
+    lines = [int(re.search(r", line (\d+)", message)[1]) for message in told["first"]]
+    assert lines == list(range(CUT + 2, CUT + 2 + len(BAD)))
 
 
 def test_bad_rows_among_the_first_ones_mislead_nobody(frame, tmp_path):
@@ -293,6 +301,18 @@ def test_what_was_skipped_stands_in_the_record_and_the_report(frame, tmp_path):
         "bad rows skipped: 2 (1 … is not a number, 1 … cells, where the first row has …)" in lines
     )
     assert "bad rows skipped" in (tmp_path / "m.html").read_text()
+
+
+def test_sites_add_up_what_they_skipped(frame, tmp_path):
+    for name, bad in (("a", ["1,2\n", "1,x,3,a\n"]), ("b", ["1,2,3\n"]), ("c", None)):
+        path, out = _write(tmp_path / f"{name}.csv", _with(_lines(frame), bad or [])), f"{name}.ek"
+        skip = ("--on-error", "skip") if bad else ()
+        _fit(path, tmp_path / out, "--checkpoint", tmp_path / f"{name}.st", *skip)
+        frame = frame.assign(u=frame["u"] + 1)
+    _run("merge", *(tmp_path / f"{name}.ek" for name in "abc"), "--out", tmp_path / "all.ek")
+    told = load(tmp_path / "all.ek").how["skipped"]
+    assert (told["n"], told["files"]) == (3, {"a.csv": 2, "b.csv": 1})
+    assert [each["n"] for each in told["reasons"]] == [2, 1]
 
 
 def test_a_pattern_of_files_says_how_many_rows_of_which(frame, tmp_path):

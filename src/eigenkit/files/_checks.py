@@ -111,7 +111,7 @@ def placed(error: Exception, path: str, line: Any) -> FileError:
         return FileError(path, str(error), line=None if line is None else int(line))
     if line is None:
         return error
-    problem = re.sub(r"^row \d+", "the row", error.problem)
+    problem = re.sub(r" in row \d+", "", re.sub(r"^row \d+", "the row", error.problem))
     return FileError(path, problem, line=int(line), column=error.column)
 
 

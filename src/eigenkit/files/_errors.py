@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -134,7 +134,7 @@ class Skipped:
     Examples
     --------
     >>> skipped = Skipped()
-    >>> skipped.append(FileError("a.csv", "'x' is not a number.", line=3))
+    >>> skipped.extend([FileError("a.csv", "'x' is not a number.", line=3)])
     >>> skipped.told()["reasons"]
     [{'n': 1, 'reason': '… is not a number', 'first': 'a.csv, line 3'}]
     """
@@ -144,13 +144,13 @@ class Skipped:
     reasons: dict[str, list[Any]] = field(default_factory=dict)  # how many, and where the first is
     first: list[FileError] = field(default_factory=list)
 
-    def append(self, error: FileError) -> None:
-        """One more row, and what is wrong with it."""
-        error = error.without_remedy()
-        reason = _OWN.sub("…", error.problem.rstrip("."))
-        name = os.path.basename(error.path)
-        where = str(FileError(name, "", line=error.line, column=error.column))[:-2]
-        self._add(1, {error.path: 1}, {reason: [1, where]}, [error])
+    def extend(self, errors: Iterable[FileError]) -> None:
+        """More rows, and what is wrong with each."""
+        for error in map(FileError.without_remedy, errors):
+            reason = _OWN.sub("…", error.problem.rstrip("."))
+            name = os.path.basename(error.path)
+            where = str(FileError(name, "", line=error.line, column=error.column))[:-2]
+            self._add(1, {error.path: 1}, {reason: [1, where]}, [error])
 
     def _add(self, n: int, files: Any, reasons: Any, first: list[FileError]) -> None:
         self.n += n
@@ -165,6 +165,12 @@ class Skipped:
         """These and those of another file."""
         self._add(other.n, other.files, other.reasons, other.first)
         return self
+
+    @classmethod
+    def as_told(cls, told: dict[str, Any]) -> Skipped:
+        """What :meth:`told` gave."""
+        reasons = {each["reason"]: [each["n"], each["first"]] for each in told["reasons"]}
+        return cls(told["n"], dict(told["files"]), reasons)
 
     def messages(self) -> list[str]:
         """The first of them, as they are told."""

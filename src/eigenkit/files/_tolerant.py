@@ -40,14 +40,23 @@ class Tolerant(Source):
         """The good rows; every pass leaves out the same."""
         found, n, skips = Skipped(), 0, self.options.on_error == "skip"
         if skips:
-            self.bad = found
+            self.bad = []
         for block in super().blocks(n_rows):  # type: ignore[safe-super]
             block = self._with_lines(replace(block, start=n))
             n += len(block)
-            good = sound(self, block, found) if skips else block
+            good = self._without_bad(block, found) if skips else block
             if len(good):
                 yield good
+        if skips:
+            found.extend(self.bad)
         self.skipped = found
+
+    def _without_bad(self, block: Block, found: Skipped) -> Block:
+        """The good rows of a block, and all that was bad up to its end, in the order of lines."""
+        good = sound(self, block, self.bad)
+        found.extend(sorted(self.bad, key=lambda error: error.line or 0))
+        self.bad.clear()
+        return good
 
     def _with_lines(self, block: Block) -> Block:
         return block

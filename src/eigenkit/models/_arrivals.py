@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenkit.files import Block, FileError, Reading, Source, open_file
-from eigenkit.files._checks import halved
+from eigenkit.files._checks import halved, placed
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._errors import SKIP
 from eigenkit.files._reading import stacked
@@ -171,7 +171,8 @@ class Arrivals:
         self.layout.check(source)
         parts: list[tuple[Any, np.ndarray]] = []
         for block in source.blocks(len(lines) + 1):
-            parts += self._apart(replace(block, lines=None), block.lines - above - 1, bad)
+            places, known = block.lines - above - 1, self._line(0) is not None
+            parts += self._apart(block if known else replace(block, lines=None), places, bad)
         for error in source.bad:
             bad.append((error.line - above - 1, self._placed(error, error.line - above - 1)))
         told = [(ends[i], self._told(error)) for i, error in sorted(bad, key=lambda each: each[0])]
@@ -204,13 +205,11 @@ class Arrivals:
         return parts
 
     def _placed(self, error: Exception, i: int) -> FileError:
-        """An error that says where in the file: by its row, or by line ``i`` of the text."""
-        path = self.layout.path
-        if not isinstance(error, FileError):
-            return FileError(path, str(error), line=self._line(i))
-        if error.line is None:
-            return error
-        return FileError(path, error.problem, line=self._line(i), column=error.column)
+        """An error that says where in the file line ``i`` of the text is."""
+        line = self._line(i)
+        if line is None and isinstance(error, FileError) and error.line is not None:
+            return FileError(self.layout.path, error.problem, column=error.column)
+        return placed(error, self.layout.path, line)
 
     def _line(self, i: int) -> int | None:
         """The number that a line of the text has in the file; of standard input it is not known."""

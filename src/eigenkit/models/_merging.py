@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
 from eigenkit.files._common import listed
+from eigenkit.files._errors import Skipped
 from eigenkit.files._several import other_dates
 from eigenkit.files._targets import natural
 from eigenkit.models._linear import cannot_follow, label_places, of_stream
@@ -52,6 +54,9 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
     how = of_more_rows(first.how, n_rows)
     if others:
         how["merged"] = len(models)
+        told = [m.how["skipped"] for _, m in models if "skipped" in m.how]
+        if told:
+            how["skipped"] = reduce(Skipped.with_more, map(Skipped.as_told, told)).told()
     linear = None if first.linear is None else of_stream(merged, target)
     return replace(first, estimator=merged, linear=linear, target=target, how=how)
 
