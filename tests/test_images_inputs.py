@@ -26,7 +26,7 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.checks import by_name, check_groups, check_terms, name_new_views
-from eigenkit.images.comparison import how_good, in_words
+from eigenkit.images.comparison import compare, how_good, in_words
 from eigenkit.images.descriptors.frame import pooled
 from eigenkit.images.kernels import DEFAULT, plans_of
 from eigenkit.images.labels import read_groups
@@ -132,6 +132,15 @@ def test_an_empty_cell_says_that_there_is_no_term(folder, labels):
     ):
         Y, _ = read_labels(labels("set,terms\na,\nb,red\n"), read_sets(folder))
     np.testing.assert_array_equal(Y, [[0], [1]])
+
+
+def test_sets_to_learn_from_have_a_name_each(shapes):
+    """Pages and tables know sets by their names: of two with one name, they would show the same."""
+    sets, Y, terms = shapes
+    named = [*sets[:-1], ImageSet(sets[0].name, sets[-1].pictures)]
+    for learn in (small_model().fit, compare):
+        with pytest.raises(ValueError, match=f"sets has {sets[0].name!r} twice: give each once"):
+            learn(named, Y, terms)
 
 
 @pytest.mark.parametrize("name", ["red|blue", ""])

@@ -123,7 +123,8 @@ def by_name(what: str, given: Any, sets: Sequence[ImageSet]) -> Any:
 def check_terms(
     Y: Any, terms: Sequence[str] | None, sets: Sequence[ImageSet]
 ) -> tuple[Array, list[str]]:
-    """Y as numbers 0, 1 and rows of NaN, and the names of its columns."""
+    """Y as numbers 0, 1 and rows of NaN, and the names of its columns; sets have a name each."""
+    check_once("sets", [one.name for one in sets])
     if terms is None and hasattr(Y, "columns"):
         terms = [str(name) for name in Y.columns]
     Y, n = by_name("Y", Y, sets), len(sets)

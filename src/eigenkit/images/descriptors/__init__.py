@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Self
@@ -188,7 +189,7 @@ def check_own(descriptors: Any) -> dict[str, Descriptor]:
 
 def check_once(what: str, names: Sequence[str]) -> None:
     """Nothing has the name of another: results are kept by name."""
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise ValueError(
             f"{what} has {shown(twice)} twice: give each once, under a name of its own."
