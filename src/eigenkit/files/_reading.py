@@ -72,7 +72,7 @@ class Data:
         return Block(self.X, self.text, self.labels)
 
 
-def open_file(path: str, options: Reading | None = None) -> Source:
+def open_file(path: str, options: Reading | None = None, text: bytes | None = None) -> Source:
     """Find out what a file is, and read as much of it as that takes.
 
     Parameters
@@ -80,6 +80,8 @@ def open_file(path: str, options: Reading | None = None) -> Source:
     path : str
         Name of a file, ``-`` for standard input; gzip and bz2 are recognized by content.
     options : Reading, optional
+    text : bytes, optional
+        What is read in place of the file.
 
     Returns
     -------
@@ -87,9 +89,9 @@ def open_file(path: str, options: Reading | None = None) -> Source:
         ``found`` tells what was found out; ``blocks(n_rows)`` gives the rows.
     """
     options = options or Reading()
-    if is_pattern(path):
+    if text is None and is_pattern(path):
         return open_files(path, options)
-    origin, before = Origin(path, options.max_bytes), options.as_before()
+    origin, before = Origin(path, options.max_bytes, text), options.as_before()
     try:
         return _opened(origin, before)
     except FileError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -142,13 +141,11 @@ class Arrivals:
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
         layout = self.layout
-        with tempfile.NamedTemporaryFile(suffix=f".{layout.kind}") as file:
-            file.write(layout.header + self.text)
-            file.flush()
-            source = open_file(file.name, replace(layout.options, format=layout.kind))
-            layout.check(source)
-            blocks = (replace(b, start=self.n_before + b.start) for b in numbered(source))
-            return self._given([layout.encoded(block) for block in blocks])
+        options = replace(layout.options, format=layout.kind)
+        source = open_file(layout.path, options, layout.header + self.text)
+        layout.check(source)
+        blocks = (replace(b, start=self.n_before + b.start) for b in numbered(source))
+        return self._given([layout.encoded(block) for block in blocks])
 
     def _given(self, parts: list[tuple[Any, np.ndarray]]) -> tuple[Any, np.ndarray, dict[str, Any]]:
         X, y = stacked([X for X, _ in parts]), np.concatenate([y for _, y in parts])
