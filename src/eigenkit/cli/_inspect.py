@@ -273,6 +273,8 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
     """Plain values: of every component the features that are selected most often."""
     import numpy as np
 
+    from eigenkit.record import to_dict  # what is no number is None
+
     weights, components = found.weights, []
     for j in range(weights.estimate.shape[1]):
         size = np.abs(weights.estimate[:, j])
@@ -280,27 +282,19 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
         rows = [
             {
                 "feature": names[i],
-                "weight": float(weights.estimate[i, j]),
-                "lower": _number(weights.lower[i, j]),
-                "upper": _number(weights.upper[i, j]),
-                "selected": float(found.selection[i, j]),
-                "takes_part": bool(found.takes_part[i, j]),
+                "weight": weights.estimate[i, j],
+                "lower": weights.lower[i, j],
+                "upper": weights.upper[i, j],
+                "selected": found.selection[i, j],
+                "takes_part": found.takes_part[i, j],
             }
             for i in order
         ]
         n = int(found.takes_part[:, j].sum())
         components.append({"component": j + 1, "n_taking_part": n, "features": rows})
     tied = [[j + 1 for j in group] for group in found.tied]
-    return {
-        "resamples": found.n_bootstraps,
-        "level": found.level,
-        "tied": tied,
-        "components": components,
-    }
-
-
-def _number(value: Any) -> float | None:
-    return None if value != value else float(value)
+    told = {"level": found.level, "tied": tied, "components": components}
+    return dict(to_dict({"resamples": found.n_bootstraps, **told}))
 
 
 def stability_lines(stability: dict[str, Any], n_features: int, top: int) -> list[str]:

@@ -195,7 +195,7 @@ def auto_alphas(X: Any) -> list[float]:
 
 def k_fold(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
     """(train, test) row numbers for every fold of a stratified k-fold."""
-    return _folds(stratify(Y, [1.0] * n_folds, rng), n_folds)
+    return splits_of(stratify(Y, [1.0] * n_folds, rng), n_folds)
 
 
 def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
@@ -206,10 +206,11 @@ def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Spl
 
 def plain_folds(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
     """Folds that are not stratified."""
-    return _folds(rng.permutation(np.arange(len(Y)) % n_folds), n_folds)
+    return splits_of(rng.permutation(np.arange(len(Y)) % n_folds), n_folds)
 
 
-def _folds(part: np.ndarray, n_folds: int) -> Iterator[Split]:
+def splits_of(part: np.ndarray, n_folds: int) -> Iterator[Split]:
+    """(train, test) row numbers, by the fold of every row."""
     for fold in range(n_folds):
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 

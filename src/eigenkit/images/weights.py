@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import CenteredKernel
-from eigenkit.evaluation.samples import k_fold
+from eigenkit.evaluation.samples import k_fold, splits_of
 from eigenkit.images.arrays import Array
 from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
@@ -289,4 +289,4 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
     names, inside = np.unique(groups, return_inverse=True)
     folds = min(folds, len(names))
     part = np.random.default_rng(seed).permutation(len(names))[inside] % folds
-    yield from ((np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds))
+    yield from splits_of(part, folds)

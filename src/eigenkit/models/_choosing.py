@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import path_of_alphas
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
+from eigenkit.evaluation.samples import splits_of
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.models._linear import SVM, fit_linear
@@ -40,8 +41,7 @@ def fold_of_rows(kind: str, y: Array, cv: int, seed: int) -> np.ndarray:
 
 def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
     """Rows to fit on and to measure on."""
-    fold = fold_of_rows(kind, y, cv, seed)
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
+    return [*splits_of(fold_of_rows(kind, y, cv, seed), cv)]
 
 
 @dataclass(frozen=True)

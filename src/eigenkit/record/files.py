@@ -16,7 +16,7 @@ import numpy as np
 
 from eigenkit.files import atomic
 from eigenkit.record.schema import SCHEMA, VERSION, Method, Model, Run
-from eigenkit.shell import filled
+from eigenkit.shell import filled, shown
 
 
 class RecordError(ValueError):
@@ -128,9 +128,7 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
 
 def _expect(fine: bool, value: Any, words: str, where: str) -> None:
     if not fine:
-        shown = repr(value)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
-        raise RecordError(f"{where} is {shown}, expected {words}: the record is damaged.")
+        raise RecordError(f"{where} is {shown(value)}, expected {words}: the record is damaged.")
 
 
 def _check_indices(run: Run) -> None:
