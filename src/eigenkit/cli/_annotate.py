@@ -34,31 +34,6 @@ LabelFile = Annotated[
     str,
     Argument(help="CSV with a column set, and terms separated by | or a 0/1 column for each term."),
 ]
-Kernels = Annotated[
-    str,
-    Option(
-        help="auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis "
-        "(23 pyramids), or descriptors separated by commas, each with its kind of set kernel, "
-        "such as sift-16:pyramid,hsv:mean_map."
-    ),
-]
-Weights = Annotated[str, Option(help="each, equal, learned, half or best.")]
-Views = Annotated[
-    bool | None,
-    Option(
-        "--views/--no-views",
-        help="Compare only pictures of the same view, or all; by default whichever does better.",
-        show_default=False,
-    ),
-]
-Unseen = Annotated[bool, Option(help="New sets will show other views than these do.")]
-Groups = Annotated[
-    str | None,
-    Option(
-        help="CSV with columns set and group: a group is never split between training and test."
-    ),
-]
-Size = Annotated[str | None, Option(help="Height x width to which images are resized.")]
 ReportFile = Annotated[str | None, Option("--report", help="Write the page as one HTML file.")]
 
 # How images are read and described.
@@ -75,36 +50,54 @@ _READING: o.Group = {
         bool, False, "Leave out images that cannot be read.", "--skip-unreadable"
     ),
 }
+# What is learned, and from what.
+_LEARNING: o.Group = {
+    "kernels": o.option(
+        str,
+        "auto",
+        "auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis (23 "
+        "pyramids), or descriptors separated by commas, each with its kind of set kernel, such as "
+        "sift-16:pyramid,hsv:mean_map.",
+    ),
+    "views": o.option(
+        bool | None,
+        None,
+        "Compare only pictures of the same view, or all; by default whichever does better.",
+        "--views/--no-views",
+        show_default=False,
+    ),
+    "groups": o.option(
+        str | None,
+        None,
+        "CSV with columns set and group: a group is never split between training and test.",
+    ),
+    "size": o.option(str | None, None, "Height x width to which images are resized."),
+    **_READING,
+    "random_state": (o.RandomState, 0),
+}
 
 
-@o.takes(_READING)
+@o.takes(_LEARNING)
 def fit(
     *,
     images: Folder,
     labels: LabelFile,
     out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
     report: ReportFile = None,
-    kernels: Kernels = "auto",
-    weights: Weights = "each",
-    views: Views = None,
-    unseen_views: Unseen = False,
-    groups: Groups = None,
-    size: Size = None,
+    weights: Annotated[str, Option(help="each, equal, learned, half or best.")] = "each",
+    unseen_views: Annotated[
+        bool, Option(help="New sets will show other views than these do.")
+    ] = False,
     given: dict[str, Any],
-    random_state: o.RandomState = 0,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> Result:
     """Learn the terms of sets of images and keep the model as a file."""
-    from eigenkit.images import read_labels, save_annotator
-    from eigenkit.images.labels import read_groups
+    from eigenkit.images import save_annotator
 
-    place, page = _outputs([labels, groups, given["table"]], force, out, report)
-    compared = _views(views, unseen_views)
-    model = _annotator(kernels, compared, size, given, random_state).set_params(weights=weights)
-    sets = _read(images, given)
-    Y, terms = read_labels(labels, sets)
-    grouped = read_groups(groups, sets) if groups else None
+    place, page = _outputs([labels, given["groups"], given["table"]], force, out, report)
+    model = _annotator(given, unseen_views).set_params(weights=weights)
+    sets, Y, terms, grouped = _labelled(images, labels, given)
     with progress("annotate", as_json) as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
         save_annotator(model, place)
@@ -170,7 +163,7 @@ def predict(
     return Result(record, f"wrote {clean(place)}" if place else "")
 
 
-@o.takes(_READING)
+@o.takes(_LEARNING)
 def compare(
     *,
     images: Folder,
@@ -180,30 +173,21 @@ def compare(
     rivals: Annotated[
         str | None, Option(help="Names, separated by semicolons; by default all.")
     ] = None,
-    groups: Groups = None,
-    kernels: Kernels = "auto",
-    views: Views = None,
-    size: Size = None,
     given: dict[str, Any],
-    random_state: o.RandomState = 0,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> Result:
     """Compare ways to annotate by cross-validation, and recommend one."""
-    from eigenkit.images import read_labels
     from eigenkit.images.comparison import as_records, to_fit, verdict
     from eigenkit.images.comparison import compare as run
-    from eigenkit.images.labels import read_groups
     from eigenkit.images.rivals import RIVALS
 
-    (page,) = _outputs([labels, groups, given["table"]], force, report)
+    (page,) = _outputs([labels, given["groups"], given["table"]], force, report)
     chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
     for name in chosen:
         o.choice("--rivals", name, RIVALS, "; ")
-    model = _annotator(kernels, _views(views, False), size, given, random_state)
-    sets = _read(images, given)
-    Y, terms = read_labels(labels, sets)
-    grouped = read_groups(groups, sets) if groups else None
+    model = _annotator(given)
+    sets, Y, terms, grouped = _labelled(images, labels, given)
     with progress("annotate", as_json) as advance:
         found = run(
             sets,
@@ -213,14 +197,14 @@ def compare(
             rivals=chosen,
             groups=grouped,
             cv=cv,
-            random_state=random_state,
+            random_state=given["random_state"],
             progress=advance,
         )
         title = f"{Path(images).name} compared"
         shown = _page(page, lambda record: record.compared_record(found, title, advance))
     rows = as_records(found)
     fitted = to_fit([row.name for row in found.rows], found.held_out[0][0])
-    step = "" if fitted is None else _next_step(images, labels, fitted[1], groups, given)
+    step = "" if fitted is None else _next_step(images, labels, fitted[1], given)
     record = {"methods": rows, "recommended": found.recommended, "level": found.level, "next": step}
     lines = [methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
     return Result(record, "\n".join([*lines, *shown]))
@@ -237,14 +221,11 @@ def _outputs(inputs: list[str | None], force: bool, *wanted: str | None) -> list
     return o.outputs(inputs, force, *wanted)
 
 
-def _next_step(
-    images: str, labels: str, options: list[str], groups: str | None, given: dict[str, Any]
-) -> str:
+def _next_step(images: str, labels: str, options: list[str], given: dict[str, Any]) -> str:
     """The command that fits what was found, from the same files."""
     words = ["eigenkit", "annotate", "fit", images, labels, *options]
-    for option, value in (("--groups", groups), ("--table", given["table"])):
-        words += [] if value is None else [option, value]
-    words += ["--skip-unreadable"] if given["skip_unreadable"] else []
+    for name in ("groups", "table", "skip_unreadable"):
+        words += o.said_again(name, given[name], False)
     return shlex.join([*words, "--out", "model.ek"])
 
 
@@ -285,13 +266,12 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
     return [f"wrote {clean(place)}, to open in a browser"]
 
 
-def _annotator(
-    kernels: str, views: bool | str, size: str | None, given: dict[str, Any], random_state: int
-) -> ImageAnnotator:
+def _annotator(given: dict[str, Any], unseen: bool = False) -> ImageAnnotator:
     from eigenkit.images import ImageAnnotator
 
-    how: dict[str, Any] = {"views": views, "size": _size(size), "random_state": random_state}
-    return ImageAnnotator(_kernels(kernels), **how, **_run(given))
+    how: dict[str, Any] = {"views": _views(given["views"], unseen), "size": _size(given["size"])}
+    how["random_state"] = given["random_state"]
+    return ImageAnnotator(_kernels(given["kernels"]), **how, **_run(given))
 
 
 def _run(given: dict[str, Any]) -> dict[str, Any]:
@@ -309,6 +289,15 @@ def _read(folder: str, given: dict[str, Any]) -> list[ImageSet]:
 
     unreadable = "skip" if given["skip_unreadable"] else "error"
     return read_sets(folder, table=given["table"], unreadable=unreadable)
+
+
+def _labelled(folder: str, labels: str, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """Sets with their terms, the names of these, and the groups of the sets if there are any."""
+    from eigenkit.images import read_labels
+    from eigenkit.images.labels import read_groups
+
+    sets, groups = _read(folder, given), given["groups"]
+    return sets, *read_labels(labels, sets), read_groups(groups, sets) if groups else None
 
 
 def _rows(
