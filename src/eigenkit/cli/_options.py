@@ -38,7 +38,12 @@ Components = Annotated[
         "cv for methods that need a number, such as PLS.",
     ),
 ]
-RandomState = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
+RandomState = Annotated[
+    int,
+    Option(
+        "--random-state", "--seed", min=0, max=2**32 - 1, help="Where all random choices begin."
+    ),
+]
 Set = Annotated[
     list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
 ]

@@ -17,10 +17,10 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy
 from scipy import linalg as sla
-from scipy.special import expit, softmax
 
-from eigenkit.estimators._heads import densities, whitened
+from eigenkit.estimators._heads import densities, posterior, whitened
 from eigenkit.files import Target
 from eigenkit.linalg import Array, ratio
 from eigenkit.registry import Method
@@ -72,7 +72,7 @@ class Linear:
     def probabilities(self, Z: Array, single: bool) -> Array:
         """Of Gaussian classes, or of Gaussian labels each, given the scores."""
         S = self.decision(Z)
-        return np.asarray(softmax(S, axis=1) if single else expit(S))
+        return posterior(S) if single else np.asarray(scipy.special.expit(S))
 
 
 @dataclass(frozen=True)
