@@ -21,6 +21,8 @@ from eigenkit.analysis import bootstrap
 from eigenkit.cli._console import Forecast, _in_other_letters, _Lines, table
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
+from eigenkit.models._choosing import folds_of
+from eigenkit.registry import find
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)
@@ -441,9 +443,18 @@ def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, me
     search = chosen["fitted"]["component_search"]
     n = chosen["fitted"]["params"]["n_components"]
     assert search["mean_score"][n - 1] == max(search["mean_score"])
+    rows = pd.read_csv("flowers.csv")
+    X, y = rows.drop(columns="species").to_numpy(), rows["species"].to_numpy(dtype=object)
     for l in {1, 2, n}:
-        found = run_json("fit", "flowers.csv", *words, "--components", str(l))["fitted"]["quality"]
-        assert search["mean_score"][l - 1] == pytest.approx(found["mean"])
+        found = []
+        for train, test in folds_of("classes", y, 5, 0):
+            model = find(method).make(n_components=l).fit(X[train], y[train])
+            scores = model.predict_proba(X[test])
+            found += [
+                roc_auc_score(y[test] == c, s)
+                for c, s in zip(model.classes_, scores.T, strict=True)
+            ]
+        assert search["mean_score"][l - 1] == pytest.approx(np.mean(found))
 
 
 # -- missing values ---------------------------------------------------------------------
@@ -1374,3 +1385,43 @@ def test_sentences_fit_a_narrow_terminal_and_stay_whole_elsewhere(
     lines = run(*words, code=1).splitlines()
     assert max(map(len, lines)) <= 40
     assert " ".join(lines) == whole.strip()
+
+
+@pytest.fixture
+def skewed(folder: Path) -> Path:
+    """Nine of ten rows are of one class, which is never far off."""
+    rng = np.random.default_rng(5)
+    rare = rng.random(600) < 0.1
+    X = rng.normal(size=(600, 6)) + 0.9 * rare[:, None] * np.array([1, 1, 0, 0, 0, 0])
+    rows = [[*x.round(4), "churned" if r else "kept"] for x, r in zip(X, rare, strict=True)]
+    names = [*"abcdef", "status"]
+    write_rows("old.csv", names, rows[:300])
+    write_rows("new.csv", names, rows[300:])
+    return folder
+
+
+SKEWED = ["--labels", "status", "--cv", "3"]
+
+
+@pytest.mark.parametrize("method", ["lda", pytest.param("cca", marks=pytest.mark.slow)])
+def test_fit_chooses_alpha_as_compare_does(skewed: Path, method: str) -> None:
+    run("fit", "old.csv", *SKEWED, "-m", method, "--alpha", "cv", "-o", "m.ek", "--no-quality")
+    record = run_json("compare", "old.csv", *SKEWED, "-m", method)
+    compared = next(m for m in record["methods"] if m["name"] == method)
+    search = load("m.ek").how["alpha_search"]
+    assert search["score"] == "mean AUC"
+    assert max(search["mean_score"]) == pytest.approx(compared["scores"]["auc"]["mean"], abs=0.05)
+    told = run_json("score", "m.ek", "new.csv")["scores"]
+    assert told["mean AUC over labels"] > 0.75
+
+
+def test_fit_says_when_the_features_do_not_help(skewed: Path) -> None:
+    told = "this is no better than always naming the commonest class (0.8"
+    fitted = run("fit", "old.csv", *SKEWED, "-m", "lda", "--alpha", "1e5", "-o", "m.ek")
+    assert told in " ".join(fitted.split())
+    assert told in " ".join(run("inspect", "m.ek").split())
+    rng = np.random.default_rng(0)
+    lines = rng.normal(size=(60, 4)).round(3).tolist()
+    write_rows("noise.csv", [*"abcd"], lines)
+    words = run("fit", "noise.csv", "--labels", "d", "--task", "numbers", "-m", "pls", "-o", "n.ek")
+    assert "no better than always predicting the mean" in " ".join(words.split())

@@ -152,10 +152,27 @@ def quality_lines(model: Model) -> list[str]:
     if quality:
         measured = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
         found = f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation"
-        return [*lines, found + (_chosen_where(chosen, quality.get("nested")) if chosen else "")]
+        found += _chosen_where(chosen, quality.get("nested")) if chosen else ""
+        return [*lines, found, *_no_better(quality)]
     if not how.get("in_blocks"):
         lines.append("the quality was not measured: see eigenkit compare, or score on a test file")
     return lines
+
+
+def _no_better(quality: dict[str, Any]) -> list[str]:
+    """A sentence where the features have not helped."""
+    from eigenkit.tolerances import SUM_ROUNDING
+
+    otherwise = quality.get("without_features")
+    if otherwise is None or quality["mean"] > otherwise + SUM_ROUNDING:
+        return []
+    how = {
+        "accuracy": f"always naming the commonest class ({otherwise:.3f}); the recall of the "
+        "others, which eigenkit score and eigenkit compare tell, says more",
+        "mean AUC": "drawing lots (0.500)",
+        "R2": "always predicting the mean (0.000)",
+    }
+    return [f"this is no better than {how[quality['score']]}"]
 
 
 def _chosen_line(what: str, search: dict[str, Any]) -> str:

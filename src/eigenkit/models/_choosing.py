@@ -2,8 +2,8 @@
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
 l scores is what a model file puts there: a linear classifier for every class or label, least
-squares for numbers. Methods that predict classes themselves are refitted and judged by their
-predictions.
+squares for numbers. Methods that predict classes themselves are refitted and judged by what they
+say.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,10 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.models._linear import SVM, fit_linear
 
+# What is reported, and what choices are made by, as in comparisons: where one class is common, the
+# share of right answers is the same for all models that name nothing else.
 SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
+CHOSEN_BY = {**SCORES, "classes": "mean AUC"}
 # More components than this are rarely wanted, and cost a fit in every fold.
 MOST_COMPONENTS = 30
 
@@ -93,11 +97,11 @@ def scores_by_components(estimator: Any, rows: Any) -> Array:
         if rows.kind == "classes" and is_classifier(fitted):
             widths = range(1, len(fitted.get_feature_names_out()) + 1)
             models = (clone(fitted).set_params(n_components=l).fit(*whole) for l in widths)
-            found.append([_score_of(model, train, test, rows) for model in models])
+            found.append([_score_of(model, train, test, rows, CHOSEN_BY) for model in models])
             continue
         (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
-        found.append([_score(rows, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
+        found.append([_score(rows, CHOSEN_BY, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
     shortest = min(map(len, found))
     return np.array([scores[:shortest] for scores in found])
 
@@ -127,7 +131,7 @@ def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
     """
     both = zip(rows.folds(), estimators, strict=False)
     fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
-    return np.array([_score_of(*fold, rows) for fold in fitted])
+    return np.array([_score_of(*fold, rows, SCORES) for fold in fitted])
 
 
 def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array:
@@ -135,19 +139,35 @@ def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array
     found = []
     for train, test in rows.folds():
         models = path_of_alphas(estimator, *_whole(train), alphas)
-        found.append([_score_of(model, train, test, rows) for model in models])
+        found.append([_score_of(model, train, test, rows, CHOSEN_BY) for model in models])
     return np.array(found)
 
 
-def _score_of(fitted: Any, train: Any, test: Any, rows: Any) -> float:
+def _score_of(fitted: Any, train: Any, test: Any, rows: Any, by: dict[str, str]) -> float:
     if rows.kind == "numbers":
         told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
         return mean_r2(y, told, otherwise=0.0)
     if rows.kind == "classes" and is_classifier(fitted):
-        told, y = _of_all(fitted.predict, test)
-        return float(np.mean(told == y))
+        S, y = _of_all(partial(_class_scores, fitted, by[rows.kind]), test)
+        return _score_of_classes(by[rows.kind], fitted.classes_, S, y)
     (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
-    return _score(rows, Z, y, Z_new, y_new)
+    return _score(rows, by, Z, y, Z_new, y_new)
+
+
+def _class_scores(fitted: Any, score: str, X: Any) -> Array:
+    """A score for every class: what is predicted, or what compares rows, too, where there is it."""
+    if score == "accuracy":
+        return np.asarray(np.asarray(fitted.predict(X))[:, None] == fitted.classes_, dtype=float)
+    if hasattr(fitted, "predict_proba"):
+        return np.asarray(fitted.predict_proba(X))
+    S = np.asarray(fitted.decision_function(X))
+    return np.column_stack([-S, S]) if S.ndim == 1 else S
+
+
+def _score_of_classes(score: str, classes: Array, S: Array, y: Array) -> float:
+    if score == "accuracy":
+        return float(np.mean(classes[S.argmax(axis=1)] == y))
+    return mean_auc(np.asarray(y[:, None] == classes, dtype=np.float64), S)
 
 
 def fits_per_fold(kind: str) -> int:
@@ -161,7 +181,7 @@ def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Ar
     return np.concatenate(found), np.concatenate(y)
 
 
-def _score(rows: Any, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
+def _score(rows: Any, by: dict[str, str], Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     Z, Z_new = (np.asarray(part, dtype=np.float64) for part in (Z, Z_new))
     if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
@@ -171,7 +191,7 @@ def _score(rows: Any, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), rows.classifier, classes is not None)
     S = rule.decision(Z_new)
     if classes is not None:
-        return float(np.mean(classes[S.argmax(axis=1)] == y_new))
+        return _score_of_classes(by["classes"], classes, S, y_new)
     return mean_auc(y_new, S)
 
 

@@ -19,6 +19,7 @@ from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
 from eigenkit.linalg import Array
 from eigenkit.models._choosing import (
+    CHOSEN_BY,
     SCORES,
     Part,
     choose_components,
@@ -258,7 +259,7 @@ def _searched(scores: np.ndarray, rows: FitRows | Part) -> dict[str, Any]:
     """What a model file keeps of a search."""
     mean, std = scores.mean(axis=0), scores.std(axis=0, ddof=1)
     found = {"mean_score": mean.tolist(), "std_score": std.tolist()}
-    return {**found, "score": SCORES[rows.kind], "folds": rows.cv}
+    return {**found, "score": CHOSEN_BY[rows.kind], "folds": rows.cv}
 
 
 def _quality(
@@ -281,14 +282,30 @@ def _quality(
                 f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
                 f"{time_of(_INNER * took)}: --no-quality leaves that out"
             )
+    found = _measured(estimators, part)
+    if found is None and nested:  # a class of few rows is in no part of some part
+        found, nested = _measured(repeat(estimator), part), False
+    if found is None:
+        return None
+    score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
+    told = {"folds": rows.cv, "nested": nested, "without_features": _without_features(rows.kind, y)}
+    return {"score": SCORES[rows.kind], **score, **told}
+
+
+def _measured(estimators: Iterator[Any], part: Part) -> Array | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = cross_validated(estimators, part)
+            return cross_validated(estimators, part)
         except ValueError:  # a fold without one of the classes, say
             return None
-    score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
-    return {"score": SCORES[rows.kind], **score, "folds": rows.cv, "nested": nested}
+
+
+def _without_features(kind: str, y: Array) -> float:
+    """The score of what does not look at the features: the commonest class, lots, the mean."""
+    if kind == "classes":
+        return float(np.unique(y, return_counts=True)[1].max() / len(y))
+    return 0.5 if kind == "labels" else 0.0
 
 
 def _search(estimator: Any, alphas: Any, rows: FitRows | Part) -> tuple[float, dict[str, Any]]:
