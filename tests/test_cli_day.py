@@ -1425,3 +1425,28 @@ def test_fit_says_when_the_features_do_not_help(skewed: Path) -> None:
     write_rows("noise.csv", [*"abcd"], lines)
     words = run("fit", "noise.csv", "--labels", "d", "--task", "numbers", "-m", "pls", "-o", "n.ek")
     assert "no better than always predicting the mean" in " ".join(words.split())
+
+
+def test_labels_that_the_model_does_not_know_are_told_of(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    Y = rng.random((60, 3)) < 0.5
+    X = (Y + 0.1 * rng.normal(size=Y.shape)).round(3)
+    told = [
+        [name for name, there in zip(["red", "big", "old"], y, strict=True) if there] for y in Y
+    ]
+    for path, mark, third in (("a.csv", ";", "old"), ("b.csv", ";", "new"), ("c.csv", "|", "old")):
+        cells = [mark.join(third if name == "old" else name for name in y) for y in told]
+        write_rows(path, ["x", "y", "z", "tags"], [[*x, c] for x, c in zip(X, cells, strict=True)])
+    tags = ["--labels", "tags", "--label-separator", ";"]
+    run("fit", "a.csv", *tags, "-m", "star", "-o", "m.ek", "--no-quality")
+    said = {
+        path: " ".join(run("score", "m.ek", path).split()) for path in ("a.csv", "b.csv", "c.csv")
+    }
+    known = "labels that the model was not fitted on count as absent"
+    n = int(Y[:, 2].sum())
+    assert known not in said["a.csv"]
+    assert f"b.csv: {known}, 'new' in {n} rows." in said["b.csv"]
+    assert known in said["c.csv"]
+    assert "is '|' between labels? Write ';' there" in said["c.csv"]
+    compared = run("compare", "a.csv", *tags, "-m", "star", "--test", "b.csv")
+    assert f"{known}, 'new' in" in " ".join(compared.split())

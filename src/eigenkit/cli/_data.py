@@ -153,7 +153,7 @@ def rows_of(data: Data) -> Block:
 
 def _without_gaps(data: Data) -> Data:
     """The rows without missing values; a warning says how many were left out."""
-    from eigenkit.files._targets import incomplete
+    from eigenkit.files._checks import incomplete
 
     model = data.source.options.expected
     names = data.source.categorical_names if model is None else model.categorical
@@ -165,7 +165,7 @@ def with_labels(data: Data, kind: str) -> Data:
     import numpy as np
 
     from eigenkit.files import FileError
-    from eigenkit.files._targets import unlabelled
+    from eigenkit.files._checks import unlabelled
 
     gaps = unlabelled(data.labels)
     if isinstance(data.labels, list) and kind != "labels":

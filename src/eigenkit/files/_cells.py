@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import UTC, date, datetime
 from itertools import zip_longest
 from typing import Any
@@ -260,6 +260,20 @@ def _may_be_numbers(names: Sequence[str], n: int) -> str:
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
     """The labels in one cell."""
     return tuple(part.strip() for part in cell.split(separator) if part.strip())
+
+
+def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
+    """What stands between names in one of the strange ones.
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import separator_in
+    >>> separator_in(["red|big", "new"], ["red", "old"])
+    '|'
+    """
+    known = {*names}
+    cells = [(mark, cell.split(mark)) for mark in ";|,/ " for cell in strange]
+    return next((mark for mark, cell in cells if known & {part.strip() for part in cell}), None)
 
 
 def is_code(cell: str) -> bool:

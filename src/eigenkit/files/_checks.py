@@ -13,7 +13,7 @@ from scipy import sparse
 from eigenkit.files._cells import as_class
 from eigenkit.files._common import Block, Source
 from eigenkit.files._errors import FileError
-from eigenkit.files._targets import Target, check_complete, incomplete
+from eigenkit.files._targets import Target, check_complete
 from eigenkit.shell import shown
 
 _MISSING = "is missing: fit with --missing mean, or complete the file"
@@ -142,3 +142,25 @@ def halved(
             return []
     middle = len(rows) // 2
     return [part for half in (rows[:middle], rows[middle:]) for part in halved(test, half, bad)]
+
+
+def unlabelled(labels: Any) -> Any:
+    """Which rows lack a number or a class; a set of labels may well be empty."""
+    if labels is None:
+        return False
+    if isinstance(labels, np.ndarray):
+        return np.isnan(labels).any(axis=1)
+    return np.array([cell == "" for cell in labels], dtype=bool)
+
+
+def incomplete(block: Block, categorical: Sequence[str] = ()) -> np.ndarray:
+    """Which rows miss a value, a category in these columns, or a label."""
+    X = block.X
+    if sparse.issparse(X):
+        gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
+    else:
+        gaps = np.isnan(X).any(axis=1)
+    gaps = np.asarray(gaps | unlabelled(block.labels))
+    for name in categorical:
+        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
+    return gaps

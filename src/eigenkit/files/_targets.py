@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy import sparse
 
-from eigenkit.files._cells import as_class, is_number, may_be_else
+from eigenkit.files._cells import is_number, may_be_else, separator_in
 from eigenkit.files._common import Block, Reading, Source, listed
 from eigenkit.files._errors import FileError
-from eigenkit.shell import shown
+from eigenkit.shell import counted, shown
 
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
@@ -71,12 +71,25 @@ class Target:
             _check_marks(path, labels, start)
             return labels
         place = {name: j for j, name in enumerate(self.names)}
-        Y = np.zeros((len(labels), len(place)))
+        Y, strange = np.zeros((len(labels), len(place))), Counter[str]()
         for i, cell in enumerate(labels):
             for label in (cell,) if isinstance(cell, str) else cell:
                 if label in place:
                     Y[i, place[label]] = 1.0
+                else:
+                    strange[label] += 1
+        if strange:
+            self._tell_of(path, strange)
         return Y
+
+    def _tell_of(self, path: Any, strange: Counter[str]) -> None:
+        """Warn of labels that are not among these; they may be several, by another separator."""
+        told = [f"{shown(label)} in {counted(n, 'row')}" for label, n in strange.most_common(4)]
+        told += [f"and {len(strange) - 4} more"] if len(strange) > 4 else []
+        mark = separator_in(strange, self.names)
+        hint = f": is {mark!r} between labels? Write {self.separator!r} there" if mark else ""
+        what = f"labels that the model was not fitted on count as absent, {', '.join(told)}{hint}."
+        warnings.warn(f"{path}: {what}", stacklevel=4)
 
     def in_parts(self) -> dict[str, Any]:
         """Further arguments of ``partial_fit``, where a part of the rows may lack a class."""
@@ -340,28 +353,6 @@ def check_alike(kinds: Mapping[str, dict[bool, str]]) -> None:
             f"its labels are words such as {word}, and those of {only[True]} numbers such as "
             f"{number}: write them alike, or say with --task classes that all are classes.",
         )
-
-
-def unlabelled(labels: Any) -> Any:
-    """Which rows lack a number or a class; a set of labels may well be empty."""
-    if labels is None:
-        return False
-    if isinstance(labels, np.ndarray):
-        return np.isnan(labels).any(axis=1)
-    return np.array([cell == "" for cell in labels], dtype=bool)
-
-
-def incomplete(block: Block, categorical: Sequence[str] = ()) -> np.ndarray:
-    """Which rows miss a value, a category in these columns, or a label."""
-    X = block.X
-    if sparse.issparse(X):
-        gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
-    else:
-        gaps = np.isnan(X).any(axis=1)
-    gaps = np.asarray(gaps | unlabelled(block.labels))
-    for name in categorical:
-        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
-    return gaps
 
 
 def as_words(labels: Any) -> list[Any]:

@@ -14,9 +14,8 @@ from scipy import sparse
 
 from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._cells import as_class
-from eigenkit.files._checks import check_values
+from eigenkit.files._checks import check_values, incomplete
 from eigenkit.files._common import listed
-from eigenkit.files._targets import incomplete
 from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
 from eigenkit.registry import METHODS, Method
 from eigenkit.shell import shown
