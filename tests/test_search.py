@@ -8,7 +8,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    StratifiedKFold,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
@@ -259,3 +265,60 @@ def test_splits_in_every_form_and_bad_ones(name, rng) -> None:
         make([]).fit(X, y)
     with pytest.raises(ValueError, match="cv gives rows that are not among the 60 rows of X"):
         make([(np.arange(30), np.arange(30, 61))]).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", [None, 3, KFold(2, shuffle=True, random_state=1)], ids=str)
+@pytest.mark.parametrize("name", CROSS_VALIDATED)
+def test_rows_of_zero_weight_are_no_part_of_the_folds(name, cv, rng) -> None:
+    """Whoever writes them between the others gets the folds of the others."""
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 5)) + np.eye(5)[y]
+    if name in ("components", "labels"):
+        y = np.eye(3)[y] if name == "labels" else X @ rng.normal(size=5) + rng.normal(size=60)
+    weight = rng.integers(0, 3, 60) * 0.5
+    there = weight > 0
+    cv = 2 if cv is None and name == "labels" else cv
+    few, all_rows = (
+        CROSS_VALIDATED[name](cv).fit(X[rows], y[rows], sample_weight=weight[rows])
+        for rows in (there, slice(None))
+    )
+    found = [[getattr(m, each) for each in FOUND if hasattr(m, each)] for m in (few, all_rows)]
+    assert found[0]
+    for left, right in zip(*found, strict=True):
+        pairs = [(left[k], right[k]) for k in left] if isinstance(left, dict) else [(left, right)]
+        for pair in pairs:
+            np.testing.assert_allclose(*pair, rtol=1e-9)
+
+
+def test_groups_and_settled_splits_beside_rows_of_zero_weight(rng) -> None:
+    y, groups = np.arange(60) % 3, np.arange(60) // 5
+    X = rng.normal(size=(60, 5)) + np.eye(5)[y]
+    weight = rng.integers(0, 3, 60) * 1.0
+    there = weight > 0
+    by_group = CROSS_VALIDATED["alpha"](GroupKFold(3))
+    few, every = (
+        clone(by_group).fit(X[rows], y[rows], weight[rows], groups=groups[rows])
+        for rows in (there, slice(None))
+    )
+    np.testing.assert_equal(every.cv_results_, few.cv_results_)
+    folds = np.arange(60) % 4
+    settled = (PredefinedSplit(folds), list(PredefinedSplit(folds).split()))
+    few = CROSS_VALIDATED["alpha"](PredefinedSplit(folds[there])).fit(
+        X[there], y[there], weight[there]
+    )
+    for cv in settled:
+        every = CROSS_VALIDATED["alpha"](cv).fit(X, y, weight)
+        np.testing.assert_equal(every.cv_results_, few.cv_results_)
+
+
+def test_rows_of_zero_weight_are_no_part_of_the_folds_of_blocks(rng) -> None:
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 5)) + np.eye(5)[y]
+    weight = rng.integers(0, 3, 90) * 1.0
+    blocks = [(X[i : i + 30], y[i : i + 30], weight[i : i + 30]) for i in (0, 30, 60)]
+    few = [tuple(part[w > 0] for part in (x, t, w)) for x, t, w in blocks]
+    for make in (CROSS_VALIDATED["alpha"], CROSS_VALIDATED["components"]):
+        a, b = (make(3).fit(RowBlocks.from_arrays(given)) for given in (few, blocks))
+        left, right = (getattr(m, "cv_results_", None) or {"": m.fold_errors_} for m in (a, b))
+        for name in left:
+            np.testing.assert_allclose(left[name], right[name], rtol=1e-9)

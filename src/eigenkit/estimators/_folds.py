@@ -262,18 +262,46 @@ class CrossValidated(Estimator):
         return sample_weight, dict(found.splitter.split)
 
     def _splits(
-        self, X: Any, y: Any, to_splitter: dict[str, Any], *, classifier: bool = False
+        self,
+        X: Any,
+        y: Any,
+        weight: Array | None,
+        to_splitter: dict[str, Any],
+        *,
+        classifier: bool = False,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Row numbers to fit on and to score on."""
         if "groups" in to_splitter:
             to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
-        if _balances_labels(self.cv, y):
+        there = np.flatnonzero(np.ones(y.shape[0]) if weight is None else weight)
+        kept = _safe_indexing(y, there)
+        if _balances_labels(self.cv, kept):
             splitter: Any = LabelStratifiedKFold(5 if self.cv is None else int(self.cv))
         else:
             splitter = sklearn.model_selection.check_cv(
-                self.cv, y if classifier else None, classifier=classifier
+                self.cv, kept if classifier else None, classifier=classifier
             )
-        return row_numbers(splitter.split(X, y, **to_splitter), y.shape[0])
+        return splits_among(there, splitter, X, y, **to_splitter)
+
+
+def splits_among(
+    there: np.ndarray, splitter: Any, X: Any, y: Any, **given: Any
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Row numbers to fit on and to score on, of the rows that are ``there``.
+
+    A splitter cuts these as if nobody had given the others, whose weight is zero; pairs of parts
+    that are settled beforehand number all rows.
+    """
+    n, validation = y.shape[0], sklearn.model_selection
+    settled = isinstance(splitter, validation.PredefinedSplit | type(validation.check_cv([])))
+    if len(there) < n and not settled:
+        X, y = _safe_indexing(X, there), _safe_indexing(y, there)
+        given = {name: _safe_indexing(each, there) for name, each in given.items()}
+        for train, test in row_numbers(splitter.split(X, y, **given), len(there)):
+            yield there[train], there[test]
+        return
+    for train, test in row_numbers(splitter.split(X, y, **given), n):
+        yield train[np.isin(train, there)], test[np.isin(test, there)]
 
 
 def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -321,9 +349,7 @@ class Search(CrossValidated, BestEstimator):
         weight = check_weight(samples.weight, y.shape[0])
         # One class per sample, though a projection that takes them need not be a classifier.
         classifier = is_classifier(judge) or (y.ndim == 1 and not is_regressor(judge))
-        for train, test in self._splits(X, y, samples.to_splitter, classifier=classifier):
-            if weight is not None:
-                test = test[weight[test] > 0]  # rows of zero weight are not there
+        for train, test in self._splits(X, y, weight, samples.to_splitter, classifier=classifier):
             yield Fold(
                 part_of(self.estimator, X, train, train),
                 _safe_indexing(y, train),

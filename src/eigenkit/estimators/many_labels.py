@@ -22,7 +22,7 @@ from eigenkit.estimators._encoding import (
     class_columns,
 )
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._folds import row_numbers
+from eigenkit.estimators._folds import splits_among
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
@@ -186,9 +186,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""
         if np.iterable(self.cv) or hasattr(self.cv, "split"):
-            splits = sklearn.model_selection.check_cv(self.cv).split(J, J)
-            for train, test in row_numbers(splits, J.shape[0]):
-                yield np.intersect1d(train, kept), np.intersect1d(test, kept)
+            yield from splits_among(kept, sklearn.model_selection.check_cv(self.cv), J, J)
             return
         folds = min(int(self.cv), len(kept) // 2)
         if folds > 1:

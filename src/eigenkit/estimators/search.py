@@ -334,8 +334,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         keep = np.ones(len(y), bool) if rows.weight is None else rows.weight > 0
         place = np.cumsum(keep) - 1  # rows of zero weight are in no fold
         folds = [
-            (place[train[keep[train]]], place[test[keep[test]]])
-            for train, test in self._splits(rows.X, y, to_splitter)
+            (place[train], place[test])
+            for train, test in self._splits(rows.X, y, rows.weight, to_splitter)
         ]
         folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
         if len(folds) < 2:

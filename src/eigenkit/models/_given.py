@@ -81,8 +81,8 @@ def taken(A: Any, rows: Any) -> Any:
     return None if A is None else A.iloc[rows] if hasattr(A, "iloc") else A[rows]
 
 
-# Of a block of a part, so many rows: the fold of each.
-Assigned = Callable[[int, int, int], np.ndarray]
+# Of a block of a part, and which of its rows have a weight: the fold of each, -1 for none.
+Assigned = Callable[[int, int, np.ndarray], np.ndarray]
 
 
 def drawn(n: int, seed: int) -> Assigned:
@@ -90,11 +90,13 @@ def drawn(n: int, seed: int) -> Assigned:
     if check_count("n", n) < 2:
         raise ValueError("n=1 leaves no rows to fit: give at least 2 folds.")
 
-    def assigned(p: int, b: int, size: int) -> np.ndarray:
+    def assigned(p: int, b: int, there: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng([seed, p, b])
-        order = rng.permutation(size)
+        order = rng.permutation(int(there.sum()))
+        folds = np.full(len(there), -1)
         # Small blocks do not all begin with the same fold, which would have most rows.
-        return np.asarray((order + rng.integers(n)) % n)
+        folds[there] = (order + rng.integers(n)) % n
+        return folds
 
     return assigned
 
@@ -105,7 +107,8 @@ def in_fold(
     """The rows of a fold in the blocks of part p, or all others."""
     for b, block in enumerate(part):
         X, *others = sliceable(*block)
-        rows = np.flatnonzero((assigned(p, b, X.shape[0]) == fold) == held_out)
+        there = np.ones(X.shape[0], bool) if others[1] is None else np.ravel(others[1]) != 0
+        rows = np.flatnonzero((assigned(p, b, there) == fold) == held_out)
         if len(rows):
             yield tuple(taken(each, rows) for each in (X, *others))
 

@@ -295,7 +295,7 @@ class RowBlocks(Blocks):
         for p, part in enumerate(self._parts()):
             for b, block in enumerate(part):
                 begins[p, b], n = n, n + block[0].shape[0]
-        return lambda p, b, size: of[begins[p, b] : begins[p, b] + size]
+        return lambda p, b, there: of[begins[p, b] : begins[p, b] + len(there)]
 
     def _chosen(self, assigned: Assigned, fold: int, *, held_out: bool) -> RowBlocks:
         """The rows of a fold, or all others."""
