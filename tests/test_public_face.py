@@ -10,8 +10,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
-from eigenkit import CCA, LDA, AlphaSearchCV, HypergraphSpectral, alpha_path
+from eigenkit import (
+    CCA,
+    GEPSVM,
+    LDA,
+    PLSDA,
+    AlphaSearchCV,
+    HypergraphSpectral,
+    KernelLDA,
+    MultipleKernelProjection,
+    alpha_path,
+)
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.shell import with_article
 from test_contract import ESTIMATORS, PROJECTIONS, data_for, default
@@ -60,20 +71,33 @@ def test_every_projection_of_features_has_means_and_components(cls):
     assert np.allclose((X - model.mean_) @ model.components_.T, scores)
 
 
-# Votes are shares of neighbours, which have no precision of X.
+ANSWERS = ("transform", "decision_function", "predict", "predict_proba", "predict_log_proba")
+ANSWERS += ("score_samples", "predict_top", "distances", "correct")
+
+
+def _said_of_float32(model, X):
+    for name in ANSWERS:
+        if hasattr(model, name):
+            said = getattr(model, name)(X)
+            for part in said if isinstance(said, list | tuple) else [said]:
+                assert part.dtype.kind in "biUO" or part.dtype == np.float32, name
+
+
+@pytest.mark.parametrize(
+    "model", [MultipleKernelProjection(KernelLDA()), PLSDA(), GEPSVM(probability=True)], ids=str
+)
+def test_probabilities_of_float32_samples_are_float32(model):
+    X, y = load_iris(return_X_y=True)
+    _said_of_float32(model.fit(X.astype(np.float32), y), X.astype(np.float32))
+
+
 @EACH
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_what_is_said_of_float32_samples_is_float32(cls):
     model = default(cls)
     X, y = data_for(model)
     X = X.astype(np.float32)
-    model.fit(X, y)
-    for name in ("transform", "decision_function", "predict", "predict_proba"):
-        if not hasattr(model, name) or cls.__name__ == "ManyLabelClassifier":
-            continue
-        said = getattr(model, name)(X)
-        for part in said if isinstance(said, list | tuple) else [said]:
-            assert part.dtype.kind in "biUO" or part.dtype == np.float32, name
+    _said_of_float32(model.fit(X, y), X)
     if not {"kernel", "kernels"} & {*FACE["parameters"](cls)}:  # dual coefficients keep all digits
         for name in ("components_", "mean_", "coef_"):
             assert getattr(model, name, X).dtype == np.float32, name

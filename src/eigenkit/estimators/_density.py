@@ -72,7 +72,8 @@ class Density(Projection):
         distance = np.sum(scores**2 / self.explained_variance_, axis=1)
         if n_left:
             distance += np.maximum(outside, 0.0) / noise
-        return np.asarray(-0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi)))
+        found = -0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi))
+        return np.asarray(self._cast(found))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of :meth:`score_samples`.
@@ -84,7 +85,7 @@ class Density(Projection):
         -------
         float
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(np.mean(self.score_samples(X), dtype=np.float64))
 
 
 def _squared_distances(X: Any, mean: np.ndarray) -> Array:

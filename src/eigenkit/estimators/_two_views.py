@@ -304,20 +304,20 @@ class TwoViewDensity(Streaming, Transformer):
         model, d, logs = self._model, self.n_features_in_, np.log(self._scale_)
         if y is None and not _has_nan(views.X):
             white = project(views.X, model.mean[:d], _inverse(model.R[:d, :d]))
-            return np.asarray(model.log_density(white) - logs[:d].sum())
+            return np.asarray(self._cast(model.log_density(white) - logs[:d].sum()))
         if views.gaps:
             density = self._completed(views).log_density
-            return np.asarray(density - ~np.isnan(views.joint()) @ logs)
+            return np.asarray(self._cast(density - ~np.isnan(views.joint()) @ logs))
         F = _inverse(model.R)
         white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
-        return np.asarray(model.log_density(white) - logs.sum())
+        return np.asarray(self._cast(model.log_density(white) - logs.sum()))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the rows.
 
         {pair_scored}
         """
-        return float(np.mean(self.score_samples(X, y)))
+        return float(np.mean(self.score_samples(X, y), dtype=np.float64))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Rows drawn from the model.

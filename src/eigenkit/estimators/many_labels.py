@@ -208,6 +208,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         votes = self._as_given(self._votes(check_X(self, X, reset=False)))
+        votes = votes.astype(self._dtype_, copy=False)
         if self._one_class_ and len(self.classes_) == 2:
             return votes[:, 1] - votes[:, 0]
         return votes
@@ -230,7 +231,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         best = top_labels(votes, n_labels)
         share = votes[np.arange(len(best))[:, None], np.maximum(best, 0)]
         dense = np.asarray(share.toarray() if sparse.issparse(share) else share)
-        return best, np.where(best >= 0, dense.reshape(best.shape), 0.0)
+        dense = dense.reshape(best.shape).astype(self._dtype_, copy=False)
+        return best, np.where(best >= 0, dense, dense.dtype.type(0))
 
     def predict(self, X: Any) -> Any:
         """The labels whose share of the votes exceeds their threshold.

@@ -320,7 +320,12 @@ class MultipleKernelProjection(Delegating, Transformer):
         array of shape (n_samples, n_components_)
         """
         # As an array: the containers of set_output are for what is returned here.
-        return np.asarray(self._answer("transform", X), dtype=self._dtype_)
+        return np.asarray(self._answer("transform", X))
+
+    def _answer(self, method: str, X: Any) -> Any:
+        """In the precision of the samples: the sum of their kernels is always in float64."""
+        said = np.asarray(super()._answer(method, X))
+        return said.astype(self._dtype_, copy=False) if said.dtype.kind == "f" else said
 
     def _asked(self) -> Any:
         named = isinstance(self.estimator, str)
