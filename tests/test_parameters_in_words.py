@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from sklearn.model_selection import GroupKFold
 
 import eigenkit as ek
 from conftest import some_of
-from eigenkit.analysis import bootstrap, permutation_test
+from eigenkit.analysis import bootstrap, permutation_test, vip_scores
 from eigenkit.evaluation import (
     LabelStratifiedKFold,
     auto_alphas,
@@ -24,6 +25,7 @@ from eigenkit.evaluation import (
     propensity_scored_precision_at_k,
     stratify,
 )
+from eigenkit.kernels.sets import MeanMap, VisualWords
 from test_contract import ESTIMATORS, data_for, default
 
 RAGGED = [[1, 2], [3]]
@@ -39,10 +41,10 @@ WRONG: dict[str, Any] = {
     "a sparse matrix": sparse.eye(3),
     "complex": 1 + 2j,
 }
-# What is handed on to scikit-learn, numpy or joblib, which say what they want.
-THEIRS = {"cv", "scoring", "random_state", "n_jobs", "kernel_params"}
-# Anything may be a kernel, and 10^400 is a number of steps.
-OPEN = {"kernel", "kernels", "n_init"}
+# What is handed on to scikit-learn, which says what it wants.
+THEIRS = {"kernel_params"}
+# Anything may be a kernel.
+OPEN = {"kernel", "kernels"}
 
 
 def _said(act: Callable[[], Any]) -> str | None:
@@ -159,3 +161,56 @@ def test_what_label_rank_leaves_is_said(rng: np.random.Generator) -> None:
     X, Y = rng.normal(size=(40, 6)), (rng.uniform(size=(40, 4)) < 0.4).astype(float)
     with pytest.raises(ValueError, match=r"n_components=3 exceeds 2.*with label_rank=2"):
         ek.HypergraphSpectral(3, label_rank=2).fit(X, Y)
+
+
+# -- what scikit-learn, numpy and joblib would say in words of theirs -----------------------
+
+_RNG = np.random.default_rng(0)
+_X, _Y = _RNG.normal(size=(30, 4)), _RNG.normal(size=(30, 2))
+_CLASSES = np.arange(30) % 2
+_SETS = [_RNG.normal(size=(3, 2)) for _ in range(6)]
+_BLOCKS = ek.RowBlocks.from_arrays([(_X, _Y)])
+CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    "seed": (lambda: ek.KernelPCA(random_state=-1).fit(_X), "random_state=-1 is not valid"),
+    "seed of words": (lambda: VisualWords(random_state=-1).fit(_SETS), "random_state=-1 is not"),
+    "seed of draws": (lambda: bootstrap(ek.CCA(1), _X, _Y, random_state="x"), "random_state='x'"),
+    "no jobs": (lambda: permutation_test(ek.CCA(1), _X, _Y, n_jobs=0), "n_jobs=0 is not valid"),
+    "jobs": (lambda: bootstrap(ek.CCA(1), _X, _Y, n_jobs="x"), "n_jobs='x' is not valid"),
+    "one fold": (
+        lambda: ek.AlphaSearchCV(ek.LDA(), cv=1).fit(_X, _CLASSES),
+        "cv=1 is not valid: give an integer of at least 2",
+    ),
+    "more folds than rows": (
+        lambda: ek.AlphaSearchCV(ek.CCA(), cv=31).fit(_X, _Y),
+        "cv=31 exceeds 30, the rows that have a weight: give at most 30",
+    ),
+    "no pairs": (
+        lambda: ek.AlphaSearchCV(ek.LDA(), cv=[1, 2]).fit(_X, _CLASSES),
+        "cv gives something else than pairs",
+    ),
+    "scoring": (
+        lambda: ek.AlphaSearchCV(ek.LDA(), scoring="x").fit(_X, _CLASSES),
+        "scoring='x' is not known",
+    ),
+    "starts": (
+        lambda: ek.HypergraphClustering(2, n_init=2**70).fit(np.abs(_X)),
+        r"n_init=1180591620717411303424 exceeds 1000000",
+    ),
+    "width": (lambda: VisualWords(2, gamma=1e308).fit_transform(_SETS), "gamma=1e.308 is too"),
+    "width of means": (lambda: MeanMap(gamma=1e308).fit_transform(_SETS), "gamma=1e.308 is too"),
+    "vip": (lambda: vip_scores(ek.CCA()), "model is a CCA: VIP scores need a fitted PLS"),
+    "vip of nothing": (lambda: vip_scores(None), "model is a NoneType: give a fitted PLS"),
+    "blocks": (lambda: permutation_test(ek.CCA(), _BLOCKS), "blocks, but rows are drawn of all"),
+    "blocks, drawn": (lambda: bootstrap(ek.CCA(), _BLOCKS, _Y), "blocks, but rows are drawn of"),
+    "client": (lambda: ek.RowBlocks.from_dask(None, [_X]), "client is a NoneType: give a dist"),
+    "files": (lambda: ek.RowBlocks.from_files([], labels="y"), "files is empty: give names"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_words_are_ours(case: str) -> None:
+    act, words = CASES[case]
+    said = _said(act)
+    assert said is not None
+    assert re.search(words, said), said
+    assert "\n" not in said

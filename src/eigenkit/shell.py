@@ -107,22 +107,94 @@ def check_all_or_count(name: str, value: Any) -> int | None:
 
 def check_count(name: str, value: Any, *, hint: str = "") -> int:
     """``value`` as an integer of at least 1."""
-    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not fine or value < 1:
+    if not _is_integer(value, 1, np.inf):
         raise ValueError(
             f"{name}={shown(value)} is not valid: give an integer of at least 1{hint}."
         )
     return int(value)
 
 
+def _is_integer(value: Any, low: float, high: float) -> bool:
+    """Whether it is one from low to high; True and False are none."""
+    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    return fine and low <= value <= high
+
+
 def check_seed(name: str, value: Any) -> int:
     """``value`` as an integer that a generator of random numbers can begin with."""
-    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not fine or not 0 <= value < 2**32:
+    if not _is_integer(value, 0, 2**32 - 1):
         raise ValueError(
             f"{name}={shown(value)} is not valid: give an integer from 0 to {2**32 - 1}."
         )
     return int(value)
+
+
+def random_of(random_state: Any) -> np.random.RandomState:
+    """The generator that ``random_state`` stands for, as in scikit-learn."""
+    from sklearn.utils import check_random_state
+
+    check_random(random_state)
+    found: np.random.RandomState = check_random_state(random_state)
+    return found
+
+
+def check_random(value: Any) -> None:
+    """``value`` is what scikit-learn takes for a ``random_state``."""
+    given = value is None or value is np.random or isinstance(value, np.random.RandomState)
+    if not given and not _is_integer(value, 0, 2**32 - 1):
+        raise ValueError(
+            f"random_state={shown(value)} is not valid: give an integer from 0 to {2**32 - 1}, a "
+            "RandomState, or None."
+        )
+
+
+def check_jobs(value: Any) -> None:
+    """``value`` is a number of processes as joblib takes it."""
+    if value is not None and (not _is_integer(value, -(2**31), 2**31 - 1) or value == 0):
+        raise ValueError(
+            f"n_jobs={shown(value)} is not valid: give a number of processes, -1 for one per "
+            "processor, or None."
+        )
+
+
+def check_folds(value: Any) -> None:
+    """``value`` says how rows are cut for cross-validation, as in scikit-learn."""
+    no_pairs = isinstance(value, str | bytes) or hasattr(value, "tocsr")
+    cut = value is None or hasattr(value, "split") or np.iterable(value)
+    if no_pairs or not (cut or _is_integer(value, 2, np.inf)):
+        raise ValueError(
+            f"cv={shown(value)} is not valid: give an integer of at least 2, a splitter or pairs "
+            "of rows to fit and to score on."
+        )
+
+
+def check_scoring(value: Any) -> None:
+    """``value`` names a score of scikit-learn, or is a function that gives one."""
+    if value is None or callable(value):
+        return
+    from sklearn.metrics import get_scorer_names
+
+    if not isinstance(value, str) or value not in get_scorer_names():
+        raise ValueError(
+            f"scoring={shown(value)} is not known: give a name that "
+            "sklearn.metrics.get_scorer_names() lists, a function, or None."
+        )
+
+
+# Parameters that mean the same wherever they are.
+COMMON = {
+    "random_state": check_random,
+    "n_jobs": check_jobs,
+    "cv": check_folds,
+    "scoring": check_scoring,
+}
+
+
+def checked(estimator: T) -> T:
+    """The estimator, if its :data:`COMMON` parameters are what they can be."""
+    for name, check in COMMON.items():
+        check(getattr(estimator, name, None))
+    return estimator
 
 
 def check_at_most(
@@ -134,7 +206,9 @@ def check_at_most(
     than asked for would come as a surprise wherever their number is counted on.
     """
     if value is not None and value > most:
-        raise ValueError(f"{name}={value} exceeds {most}, {what}: give at most {most}{hint}.")
+        raise ValueError(
+            f"{name}={shown(value)} exceeds {most}, {what}: give at most {most}{hint}."
+        )
     return most if value is None else int(value)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.utils import check_random_state
 
+from eigenkit.moments import Blocks
+from eigenkit.shell import check_jobs, random_of
 from eigenkit.threads import blas_threads
 
 # Their statistics alone take a gigabyte.
@@ -20,7 +21,13 @@ Progress = bool | Callable[[int, int, str], Any] | None
 
 def root_seed(random_state: Any) -> int:
     """One number from which all seeds of a run are made."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(random_of(random_state).randint(2**31 - 1))
+
+
+def refuse_blocks(X: Any) -> None:
+    """Whatever draws rows needs all of them."""
+    if isinstance(X, Blocks):
+        raise TypeError("X is a collection of blocks, but rows are drawn of all: give arrays.")
 
 
 def sizes(n_draws: int, batch: int) -> list[int]:
@@ -39,6 +46,7 @@ def in_parallel(
     progress: Progress,
 ) -> list[Any]:
     """``work`` of every task, in order; ``weights`` say how many draws each task makes of what."""
+    check_jobs(n_jobs)
     jobs = (delayed(_alone)(work, task) for task in tasks)
     results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     return list(_watched(results, weights, what, progress))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import generator
+from eigenkit.analysis._draws import generator, refuse_blocks
 from eigenkit.analysis._sides import described
 from eigenkit.data import correlations
 from eigenkit.estimators import PLSCanonical, PLSRegressionCV
@@ -44,6 +44,7 @@ class Resampling:
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Resampling:
         """Fit on all samples, and prepare to draw."""
+        refuse_blocks(X)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         model = clone(estimator).fit(X, y, **weight)
         table = _table(model, X)

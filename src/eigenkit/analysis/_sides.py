@@ -22,6 +22,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from eigenkit.analysis._draws import refuse_blocks
 from eigenkit.data.columns import OFFSET_LIMIT
 from eigenkit.estimators import (
     CCA,
@@ -200,6 +201,7 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
     Fitting the method checks all that a user may have got wrong.
     """
     _refuse(estimator)
+    refuse_blocks(X)
     model = clone(estimator).fit(X, y)
     if isinstance(model, MultiviewCCA):
         return _several(model, X)

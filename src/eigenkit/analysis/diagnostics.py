@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.data.columns import BLOCK_BYTES
 from eigenkit.estimators import PCA
+from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
-from eigenkit.shell import check_real, filled
+from eigenkit.shell import check_real, filled, what_is
 from eigenkit.tolerances import EPS
 
 described = filled(
@@ -56,6 +57,8 @@ array of shape (n_samples,)
 
 def check_has(model: Any, what: str, remedy: str, *names: str) -> None:
     """Refuse a model that is not fitted, or has no attributes of these names."""
+    if not hasattr(model, "fit"):
+        raise TypeError(f"model is {what_is(model)}: give {remedy}.")
     check_is_fitted(model)
     if not all(hasattr(model, name) for name in names):
         raise TypeError(
@@ -88,6 +91,8 @@ def vip_scores(model: Any) -> Array:
     >>> round(float(np.mean(vip**2)), 12)
     1.0
     """
+    if hasattr(model, "fit") and not isinstance(model, CrossDecomposition):
+        raise TypeError(f"model is {what_is(model)}: VIP scores need a fitted PLS estimator.")
     check_has(model, "weights of X", "a fitted PLS estimator", "x_weights_")
     if not hasattr(model, "y_explained_variance_ratio_"):
         raise ValueError(

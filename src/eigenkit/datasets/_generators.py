@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from eigenkit.linalg import Array
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_count, check_real, random_of
 
 # make_planted: the share of samples that have a label, and of numbers that are not zero.
 _SHARE = 0.3
@@ -59,7 +58,7 @@ def make_ndc(
     if k < 2:
         raise ValueError("n_clusters=1 is not valid: give an integer of at least 2.")
     spread = check_real("spread", spread)
-    random = check_random_state(random_state)
+    random = random_of(random_state)
     normal = random.standard_normal(d)
     centers = random.uniform(-1, 1, (k, d))
     centers[1] = -centers[0]
@@ -114,7 +113,7 @@ def make_noise(
     n = check_count("n_samples", n_samples)
     d = check_count("n_features", n_features)
     k = check_count("n_labels", n_labels)
-    random = check_random_state(random_state)
+    random = random_of(random_state)
     X = random.standard_normal((n, d))
     if multilabel:
         return X, random.randint(2, size=(n, k))
@@ -178,7 +177,7 @@ def make_planted(
             f"labels ({k})."
         )
     noise = check_real("noise", noise)
-    random = check_random_state(random_state)
+    random = random_of(random_state)
     subspace = np.linalg.qr(random.standard_normal((d, q)))[0]
     directions = random.standard_normal((q, k))
     directions /= np.linalg.norm(directions, axis=0)

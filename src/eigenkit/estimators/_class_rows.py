@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from eigenkit.data import add_transposed, sparse_product
@@ -25,7 +24,7 @@ from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.kernels import pivots
 from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import BlockedRows, ClassMoments, Factor
-from eigenkit.shell import shown
+from eigenkit.shell import random_of, shown
 from eigenkit.solvers.large_planes import PlanePasses
 from eigenkit.solvers.planes import class_grams, lower_grams
 from eigenkit.tolerances import EPS, ROUNDING, SQUARES_RANGE, TINY, above_rounding, grain
@@ -320,7 +319,7 @@ def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
 def _few(model: Any, X: Any) -> np.ndarray:
     n, r = X.shape[0], int(model.n_landmarks)
     if model.approximation == "nystroem":
-        return np.sort(check_random_state(model.random_state).choice(n, r, replace=False))
+        return np.sort(random_of(model.random_state).choice(n, r, replace=False))
     if model._is_precomputed:
         return pivots(lambda index: X[:, index], X.diagonal(), r)
     kernel = model.kernel_

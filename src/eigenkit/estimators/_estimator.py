@@ -46,6 +46,7 @@ from eigenkit.shell import (
     check_choice,
     check_count,
     check_real,
+    checked,
     lacks,
     unchanged_on_error,
 )
@@ -61,8 +62,7 @@ class Estimator(Shown, Instead, BaseEstimator):
     """What is fitted to samples; see the module."""
 
     # Whether y is asked for; otherwise it is ignored, or learned from only where it is given.
-    _supervised = True
-    _y_is_optional = False
+    _supervised, _y_is_optional = True, False
     # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
     # Whether X itself becomes part of the model.
@@ -128,7 +128,7 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """What every fit does; ``more`` holds further arguments of a subclass's :meth:`fit`."""
-        settings = self._settings()
+        settings = checked(self)._settings()
         with unchanged_on_error(self, anew=True), threads_for(X, y):
             self._learn(self._sample(X, y, sample_weight, **more), settings)
         return self

@@ -30,7 +30,7 @@ from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks, dense
-from eigenkit.shell import lacks
+from eigenkit.shell import check_at_most, lacks
 from eigenkit.tolerances import SUM_ROUNDING
 
 
@@ -275,6 +275,8 @@ class CrossValidated(Estimator):
             to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
         there = np.flatnonzero(np.ones(y.shape[0]) if weight is None else weight)
         kept = _safe_indexing(y, there)
+        if isinstance(self.cv, numbers.Integral):
+            check_at_most("cv", int(self.cv), len(there), "the rows that have a weight", hint="")
         if _balances_labels(self.cv, kept):
             splitter: Any = LabelStratifiedKFold(5 if self.cv is None else int(self.cv))
         else:
@@ -293,20 +295,31 @@ def splits_among(
     that are settled beforehand number all rows.
     """
     n, validation = y.shape[0], sklearn.model_selection
-    settled = isinstance(splitter, validation.PredefinedSplit | type(validation.check_cv([])))
+    given_pairs = isinstance(splitter, type(validation.check_cv([])))
+    settled = given_pairs or isinstance(splitter, validation.PredefinedSplit)
     if len(there) < n and not settled:
         X, y = _safe_indexing(X, there), _safe_indexing(y, there)
         given = {name: _safe_indexing(each, there) for name, each in given.items()}
         for train, test in row_numbers(splitter.split(X, y, **given), len(there)):
             yield there[train], there[test]
         return
-    for train, test in row_numbers(splitter.split(X, y, **given), n):
+    pairs = splitter.cv if given_pairs else splitter.split(X, y, **given)
+    for train, test in row_numbers(pairs, n):
         yield train[np.isin(train, there)], test[np.isin(test, there)]
 
 
 def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pairs of parts of n rows as their numbers; they may come as masks or count from the end."""
-    pairs = [[np.asarray(part) for part in pair] for pair in splits]
+    given = list(splits)
+    try:
+        pairs = [[np.asarray(part) for part in pair] for pair in given]
+    except (TypeError, ValueError):
+        pairs = [[]]  # no pair, however long
+    if not all(_is_pair(pair) for pair in pairs):
+        raise ValueError(
+            "cv gives something else than pairs of rows to fit and to score on: give a number of "
+            "folds, a splitter, or such pairs."
+        )
     if not pairs:
         raise ValueError("cv gives no folds: give a number of them, a splitter, or pairs of rows.")
     every = np.arange(n)
@@ -318,6 +331,12 @@ def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
                 f"cv gives rows that are not among the {n} rows of X: number them from 0."
             ) from error
         yield train, test
+
+
+def _is_pair(parts: list[np.ndarray]) -> bool:
+    """Whether these are two lists of row numbers or masks."""
+    fine = [part.ndim == 1 and (part.dtype.kind in "iub" or not len(part)) for part in parts]
+    return len(parts) == 2 and all(fine)
 
 
 class Samples(NamedTuple):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import check_finite, constant_columns, largest, project
@@ -29,7 +28,7 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real, shown, take_parameters
+from eigenkit.shell import check_choice, check_count, check_real, random_of, shown, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 
@@ -187,7 +186,7 @@ class KernelSpace(Transformer):
             return pivots(
                 lambda index: self.kernel_(X, reference[index]), diagonal, m, name=self._kernel_name
             )
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         return np.sort(random.choice(n, size=m, replace=False))
 
     def _on_rows(self, W: Array, mean: Array) -> tuple[Array, Array]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
@@ -19,7 +18,7 @@ from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.moments import Rows
-from eigenkit.shell import check_count
+from eigenkit.shell import check_count, random_of
 from eigenkit.solvers.two_views import Completed, SingularView, TwoViews, complete, patterns
 from eigenkit.tolerances import EPS
 
@@ -333,7 +332,7 @@ class TwoViewDensity(Streaming, Transformer):
         """
         check_is_fitted(self)
         n, model = check_count("n_samples", n_samples), self._model
-        normal = check_random_state(random_state).standard_normal((n, len(model.R)))
+        normal = random_of(random_state).standard_normal((n, len(model.R)))
         drawn = normal @ model.R + model.mean
         drawn *= self._scale_
         return self._cast(drawn[:, : model.d_x]), drawn[:, model.d_x :]

@@ -24,6 +24,8 @@ from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import EPS, SUM_ROUNDING
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
+# Runs of k-means, of which a hundred thousand take hours.
+MOST_STARTS = 1_000_000
 
 
 @described
@@ -190,7 +192,8 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     def _settings(self) -> int:
         check_choice("expansion", self.expansion, EXPANSIONS)
-        check_count("n_init", self.n_init)
+        starts = check_count("n_init", self.n_init)
+        check_at_most("n_init", starts, MOST_STARTS, "more than anybody waits for", hint="")
         return check_count("n_clusters", self.n_clusters)
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too

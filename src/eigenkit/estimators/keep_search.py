@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._block_folds import answering
 from eigenkit.estimators._encoding import as_labels
@@ -23,6 +23,7 @@ from eigenkit.shell import (
     check_count,
     check_real,
     check_sequence,
+    random_of,
     what_is,
     with_article,
 )
@@ -210,7 +211,7 @@ def selection_frequency(
     check_real("fraction", fraction, high=1.0)
     check_count("n_components", estimator.n_components)
     X, y = indexable(X, dense(as_labels(y)))
-    random = check_random_state(random_state)
+    random = random_of(random_state)
     one_class = is_classifier(estimator) and y.size == len(y)
     strata = np.unique(y, return_inverse=True)[1].ravel() if one_class else np.zeros(len(y))
     draws = []

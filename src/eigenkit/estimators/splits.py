@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import numbers_in
 from eigenkit.linalg import ratio
-from eigenkit.shell import shown
+from eigenkit.shell import random_of, shown
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -198,7 +197,7 @@ class LabelStratifiedKFold(BaseEstimator):
             raise ValueError(
                 f"n_splits={shown(self.n_splits)} is not valid: give from 2 to {J.shape[0]} folds."
             )
-        seed = check_random_state(self.random_state).randint(2**31)
+        seed = random_of(self.random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         if groups is None:
             part = stratify(J, [1.0] * self.n_splits, rng)

@@ -204,7 +204,10 @@ def not_lines(path: str, kind: str) -> FileError:
 
 def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that are named, or that match a pattern, sorted by name."""
-    given = [files] if isinstance(files, str | Path) else list(files)
+    several = isinstance(files, Iterable) and not isinstance(files, str)
+    given = list(files) if several else [files]
+    if not given:
+        raise ValueError("files is empty: give names of files.")
     found: list[str] = []
     for item in map(str, given):
         hits = [item] if Path(item).exists() else sorted(glob.glob(item))

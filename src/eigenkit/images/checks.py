@@ -20,7 +20,7 @@ from eigenkit.images.extraction import Cache, Vectors
 from eigenkit.images.files import ImageSet, tell_names
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.linalg import real_numbers
-from eigenkit.shell import check_choice, check_seed, counted, shown
+from eigenkit.shell import check_choice, check_jobs, check_seed, counted, shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
@@ -43,12 +43,7 @@ def check_settings(model: Any) -> None:
 
 def check_run(model: Any) -> Cache | None:
     """Parameters of a run, of fitting or predicting; the cache that it has."""
-    jobs = model.n_jobs
-    if jobs is not None and not (isinstance(jobs, Integral) and jobs):
-        raise ValueError(
-            f"n_jobs={shown(jobs)} is not valid: give a number of processes, -1 for one per "
-            "processor, or None."
-        )
+    check_jobs(model.n_jobs)
     if model.cache is not None and not isinstance(model.cache, str | os.PathLike):
         raise ValueError(f"cache={shown(model.cache)} is not valid: give a folder, or None.")
     return None if model.cache is None else Cache(model.cache)

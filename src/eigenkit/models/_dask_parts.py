@@ -26,6 +26,8 @@ def blocks_of(
     by_name: bool = False,
 ) -> DaskBlocks:
     """From delayed pairs, a collection with row chunks, or files; classes ``by_name`` or value."""
+    if not hasattr(client, "submit"):
+        raise TypeError(f"client is {what_is(client)}: give a distributed.Client.")
     register_sizes()
     files = parts if isinstance(parts, list | tuple) and parts else [parts]
     if all(isinstance(each, str) for each in files):
@@ -41,6 +43,10 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
         return _collection(client, parts, y)
     if y is not None:
         raise TypeError("y goes with a dask array or dataframe: give pairs (X, y) as parts.")
+    if not np.iterable(parts):
+        raise TypeError(
+            f"parts is {what_is(parts)}: give delayed pairs (X, y), a collection, or files."
+        )
     given = list(parts)
     if not given:
         raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")

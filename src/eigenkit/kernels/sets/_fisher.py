@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.utils import check_random_state
 
-from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample, sums
+from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, per_distance, sample, sums
 from eigenkit.kernels.sets._vocabulary import cluster, nearest
 from eigenkit.linalg import Array
-from eigenkit.shell import check_above_zero, check_count
+from eigenkit.shell import check_above_zero, check_count, random_of
 
 # Iterations of EM, points it looks at, and the smallest variance relative to that of all points.
 ITERATIONS, MIXTURE_SAMPLE, SMALLEST = 15, 20_000, 1e-3
@@ -102,7 +101,7 @@ class FisherVectors(SetKernel):
     def _learn(self, points: Array) -> None:
         self.mixture_: Mixture | None = None
         if len(points):
-            random = check_random_state(self.random_state)
+            random = random_of(self.random_state)
             drawn = sample(points, MIXTURE_SAMPLE, random)
             self.mixture_ = Mixture.of(drawn, min(int(self.n_gaussians), len(drawn)), random)
 
@@ -197,10 +196,10 @@ class VisualWords(SetKernel):
         distances = _chi_squared(self._fit_sets_, self._fit_sets_)
         apart = distances[np.triu_indices(len(distances), 1)]
         mean = float(apart.mean()) if len(apart) else 0.0
-        self.scale_ = float(self.gamma) / mean if mean > 0 else 1.0
+        self.scale_ = per_distance(self.gamma, mean) if mean > 0 else 1.0
 
     def _learn(self, points: Array) -> None:
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         drawn = sample(points, SAMPLE, random)
         self.words_ = cluster(drawn, int(self.n_words), random) if len(points) else points
 

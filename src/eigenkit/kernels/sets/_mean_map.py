@@ -6,11 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from eigenkit.kernels.sets._sets import SetKernel, sample, sums
+from eigenkit.kernels.sets._sets import SetKernel, per_distance, sample, sums
 from eigenkit.linalg import Array
-from eigenkit.shell import check_above_zero, filled
+from eigenkit.shell import check_above_zero, filled, random_of
 
 # Pairs of vectors whose distances are looked at to find their median; rows in one product.
 PAIRS, ROWS = 2000, 1024
@@ -51,8 +50,8 @@ class ByTheMedian(SetKernel):
         check_above_zero("gamma", self.gamma)
 
     def _scale_by(self, points: Array) -> None:
-        random = check_random_state(self.random_state)
-        self.scale_ = float(self.gamma) / _typical_distance(points, random)
+        random = random_of(self.random_state)
+        self.scale_ = per_distance(self.gamma, _typical_distance(points, random))
 
 
 @described

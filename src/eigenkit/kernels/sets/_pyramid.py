@@ -24,12 +24,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
 from eigenkit.kernels.sets._vocabulary import Vocabulary
 from eigenkit.linalg import Array
-from eigenkit.shell import check_above_zero, check_choice, check_count, check_real
+from eigenkit.shell import check_above_zero, check_choice, check_count, check_real, random_of
 
 BINS = ("uniform", "vocabulary")
 
@@ -234,7 +233,7 @@ class PyramidMatch(SetKernel):
         if self.bins == "uniform":
             self.bins_: Any = UniformBins.of(points, n_levels, self.side)
             return
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         drawn = sample(points, SAMPLE, random)
         self.bins_ = Vocabulary.of(drawn, n_levels, int(self.branching), random)
 

@@ -234,3 +234,16 @@ def _unit_diagonal(K: Array, own: Array, other: Array) -> Array:
     if empty.any() and hollow.any():
         K[np.ix_(empty, hollow)] = 1
     return K
+
+
+# Products of this with squared distances, in units of their mean, are still numbers.
+MOST_PER_DISTANCE = 1e150
+
+
+def per_distance(gamma: float, typical: float) -> float:
+    """A width that was given in units of a typical squared distance."""
+    if not float(gamma) < MOST_PER_DISTANCE * min(typical, 1.0):
+        raise ValueError(
+            f"gamma={gamma!r} is too large, so that no two sets are alike: give a number near 1."
+        )
+    return float(gamma) / typical
