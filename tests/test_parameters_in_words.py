@@ -202,6 +202,35 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "vip of nothing": (lambda: vip_scores(None), "model is a NoneType: give a fitted PLS"),
     "blocks": (lambda: permutation_test(ek.CCA(), _BLOCKS), "blocks, but rows are drawn of all"),
     "blocks, drawn": (lambda: bootstrap(ek.CCA(), _BLOCKS, _Y), "blocks, but rows are drawn of"),
+    "bytes": (lambda: ek.LDA().fit(_X, np.array([b"a", b"b"])[_CLASSES]), "y holds bytes: decode"),
+    "bytes as numbers": (
+        lambda: ek.CCA().fit(_X, [b"a", b"b"] * 15),
+        "y holds the string b'a', wh",
+    ),
+    "bytes of objects": (
+        lambda: ek.PLSDA(1).fit(_X, np.array([b"a", "b"], object)[_CLASSES]),
+        "by",
+    ),
+    "sparse scores": (
+        lambda: ek.PCA(2).fit(_X).inverse_transform(sparse.csr_array(_Y)),
+        "is a sparse matrix: give a dense array",
+    ),
+    "sparse weights": (
+        lambda: ek.PCA(2).fit(_X, sample_weight=sparse.csr_array(_Y)),
+        "sample_weight is a sparse matrix: give plain",
+    ),
+    "weights in columns": (
+        lambda: ek.PCA(2).fit(_X, sample_weight=_Y),
+        r"sample_weight has shape \(30, 2\), give one number per row",
+    ),
+    "sparse priors": (
+        lambda: ek.LDA(priors=sparse.eye(2)).fit(_X, _CLASSES),
+        "priors is a sparse matrix: give an array",
+    ),
+    "sparse classes": (
+        lambda: ek.LDA().fit(_X, sparse.csr_array(_CLASSES[:, None])),
+        "y is a sparse matrix: give an array of one class per sample",
+    ),
     "client": (lambda: ek.RowBlocks.from_dask(None, [_X]), "client is a NoneType: give a dist"),
     "files": (lambda: ek.RowBlocks.from_files([], labels="y"), "files is empty: give names"),
 }

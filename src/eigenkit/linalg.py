@@ -32,6 +32,8 @@ LEAST_PIVOT = {"float64": 1e-6, "float32": 1e-2}
 
 def real_numbers(name: str, values: Any, dtype: Any = np.float64) -> Array:
     """An array of floats; complex numbers, whose imaginary parts would be lost, are refused."""
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{name} is a sparse matrix: give an array.")
     given = np.asarray(values)
     if given.dtype.kind == "c":
         raise TypeError(f"{name} is complex: give real numbers.")

@@ -159,6 +159,8 @@ def check_indicator(Y: Any, n: int) -> Any:
 
 def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     """y as one class per sample; ``instead`` says what to use for several."""
+    if sparse.issparse(y) and y.shape[1] == 1:
+        raise ValueError("y is a sparse matrix: give an array of one class per sample.")
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         raise ValueError(f"y has several columns, but each sample has one class here: {instead}.")
     if y.ndim == 2:
@@ -172,6 +174,8 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     strings = types == {str}
     if y.dtype.kind == "O" and not strings and any(v is None or v != v for v in y):
         raise ValueError("y holds a missing class (None or NaN): give every sample a class.")
+    if y.dtype.kind == "S" or bytes in types:
+        raise ValueError("y holds bytes: decode them to text first, as numpy.char.decode does.")
     if len({issubclass(kind, str) for kind in types}) > 1:
         raise ValueError(
             "y holds strings and other classes, which have no order: make all of them strings."

@@ -84,6 +84,8 @@ _SENTENCES = {
     "Expected 2D array, got 1D array instead": "{name} has one dimension (Expected 2D array, got "
     "1D array instead). Reshape your data: {name}.reshape(-1, 1) is one column, "
     "{name}.reshape(1, -1) one row.",
+    "Sparse data was passed": "{name} is a sparse matrix: give a dense array, as "
+    "{name}.toarray() is.",
     "Found array with 0 sample(s)": "{name} has no rows (0 samples): give at least one.",
     "inhomogeneous": _RAGGED,
     "setting an array element with a sequence": _RAGGED,
@@ -102,7 +104,8 @@ def plain_words(name: str) -> Iterator[None]:
         found = next((start for start in _SENTENCES if start in said), None)
         if found is None:
             raise
-        what = said.partition(found)[2].removeprefix("np.str_(").removesuffix(")")
+        what = said.partition(found)[2].removesuffix(")")
+        what = what.removeprefix("np.str_(").removeprefix("np.bytes_(")
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(_SENTENCES[found].format(name=name, said=said, what=what)) from error
 
@@ -172,15 +175,23 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
         return None
     with plain_words("sample_weight"):
         weight = np.asarray(sample_weight)
-    if isinstance(sample_weight, np.ma.MaskedArray) or weight.dtype.kind == "c":
-        kind = "complex" if weight.dtype.kind == "c" else "a masked array"
+    kinds = {
+        "complex": weight.dtype.kind == "c",
+        "a masked array": isinstance(sample_weight, np.ma.MaskedArray),
+        "a sparse matrix": sparse.issparse(sample_weight),
+    }
+    if any(kinds.values()):
+        kind = next(kind for kind, found in kinds.items() if found)
         raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")
     with plain_words("sample_weight"):
         weight = weight.astype(np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}, "
+            "give one number per row of X."
+        )
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight.shape == {weight.shape}, expected ({n},): one weight per row of X."
