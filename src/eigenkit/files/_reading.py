@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -204,8 +204,7 @@ def not_lines(path: str, kind: str) -> FileError:
 
 def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that are named, or that match a pattern, sorted by name."""
-    several = isinstance(files, Iterable) and not isinstance(files, str)
-    given = list(files) if several else [files]
+    given = list(files) if isinstance(files, Iterable) and not isinstance(files, str) else [files]
     if not given:
         raise ValueError("files is empty: give names of files.")
     found: list[str] = []
