@@ -37,6 +37,7 @@ def test_verdicts() -> None:
     assert inference.verdict(row | {"second": [0.01, 0.1], "power": [0.9, 0.9]}) == "yes"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["levels", "power", "coverage"])
 def test_every_row_runs(table, monkeypatch) -> None:
     monkeypatch.setattr(inference, "PERMUTATIONS", 9)

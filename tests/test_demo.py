@@ -23,6 +23,7 @@ def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):
     assert "report to open in a browser" in out
 
 
+@pytest.mark.slow
 def test_two_stage_equals_direct_on_the_embedded_data():
     lines = demo.run("generated", *demo.multilabel())
     assert len(lines) == 5 * (len(demo.SOLVERS) + 1)

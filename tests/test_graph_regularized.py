@@ -242,6 +242,7 @@ def _moons(seed):
     return X, few, *make_moons(300, noise=0.05, random_state=seed + 50)
 
 
+@pytest.mark.slow
 def test_moons_with_three_labels_each():
     scores = []
     for seed in range(5):

@@ -342,6 +342,7 @@ def test_pictures_that_are_all_the_same_tell_nothing(n_kernels):
     np.testing.assert_allclose(probabilities(new), [Y.mean(axis=0)] * 2, atol=0.03)
 
 
+@pytest.mark.slow
 def test_scores_of_a_committee_come_from_its_parts_and_its_file(shapes, tmp_path, monkeypatch):
     count = itertools.count()  # the second regression, tried last, is taken for better
     monkeypatch.setattr("eigenkit.images.weights.quality", lambda Y, S: float(next(count)))

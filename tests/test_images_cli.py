@@ -153,6 +153,7 @@ def test_a_wrong_folder_or_table_is_named(folder, tmp_path):
     assert not (tmp_path / "x.ek").exists()
 
 
+@pytest.mark.slow
 def test_figures_of_unseen_views_say_so_and_count_sets(tmp_path):
     sets, Y, terms = make_shapes(24, size=64)
     write_folder(sets, Y, terms, tmp_path)

@@ -85,6 +85,7 @@ def test_fitted_and_compared_records():
     assert "(recommended)" in render_page(record)
 
 
+@pytest.mark.slow
 def test_a_comparison_says_whose_figures_it_shows_and_of_how_many_sets():
     sets, Y, terms = make_shapes(41, size=32)
     rivals = ["mean of vectors, linear"]

@@ -57,6 +57,7 @@ def test_distance_is_that_of_the_projections() -> None:
     assert distance(W, W @ rotation)[1] < 1e-14
 
 
+@pytest.mark.slow
 def test_equivalence_is_to_rounding(tmp_path: Path) -> None:
     absolute, relative = _tables(_quick("two-stage-equivalence", tmp_path))
     assert np.max(np.array(relative.ours, dtype=float)) < 1e-13

@@ -33,7 +33,9 @@ def _with(place: Any, value: Any) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("make", [hostile, classes, numbers, many])
+@pytest.mark.parametrize(
+    "make", [hostile, classes, numbers, pytest.param(many, marks=pytest.mark.slow)]
+)
 def test_round_trip_through_json_and_dataclasses(make, tmp_path):
     record = make()
     assert to_dict(from_dict(record)) == record
