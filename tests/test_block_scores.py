@@ -142,7 +142,7 @@ def test_blocks_are_no_array(use, rng):
 @pytest.mark.parametrize("test", [bootstrap, permutation_test])
 def test_tests_of_components_need_arrays(test, rng):
     X, y = _data(CLASSES, rng)
-    with pytest.raises(TypeError, match="X is a collection of blocks, and this needs arrays"):
+    with pytest.raises(TypeError, match="X is a collection of blocks, but rows are drawn of all"):
         test(LDA().fit(X, y), _blocks(X, y))
 
 
@@ -168,7 +168,8 @@ def test_components_are_chosen_over_blocks_as_in_memory(weighted, rng):
     weight = rng.integers(0, 3, N).astype(float) if weighted else None
     rows = np.split(np.arange(N), (30, 80, 130))
     each = [lambda r=r: (X[r], Y[r], None if weight is None else weight[r]) for r in rows]
-    numbered = [lambda r=r: (r[:, None], np.zeros(len(r))) for r in rows]
+    kept = np.ones(N) if weight is None else weight  # rows of zero weight are in no fold
+    numbered = [lambda r=r: (r[:, None], np.zeros(len(r)), kept[r]) for r in rows]
     folds = [
         tuple(np.concatenate([number.ravel() for number, _ in part]) for part in pair)
         for pair in RowBlocks.from_arrays(numbered).folds(4)

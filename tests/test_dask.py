@@ -138,6 +138,8 @@ def test_folds_on_a_cluster_are_those_of_one_process(client, search, kind):
 def test_folds_on_a_cluster_are_named_as_others(client):
     blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(seed) for seed in range(2)])
     with pytest.raises(ValueError, match="n=1 leaves no rows to fit: give at least 2 folds"):
+        next(blocks.folds(1))
+    with pytest.raises(ValueError, match="cv=1 is not valid: give an integer of at least 2"):
         AlphaSearchCV(LDA(), cv=1).fit(blocks)
     train, test = next(blocks.folds(3))
     sizes = [sum(X.shape[0] for X, _, _ in part.triples()) for part in (train, test)]
