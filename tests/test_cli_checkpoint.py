@@ -55,7 +55,8 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(Stream, "update", update)
-        _fit("again.ek", "--checkpoint", "state.ek", code=130)
+        said = _fit("again.ek", "--checkpoint", "state.ek", code=130)
+    assert "is kept in state.ek, and the same command continues from there" in said
     assert not Path("again.ek").exists()
 
 

@@ -15,6 +15,7 @@ from eigenkit import LDA, RowBlocks
 from eigenkit.cli import app
 from eigenkit.files import FileError, Reading, open_file, read
 from eigenkit.models import load
+from eigenkit.models._cluster import local_cluster
 
 N, CUT = 60, 31  # rows, and after which of them bad ones stand
 
@@ -391,5 +392,12 @@ def test_on_a_cluster(frame, tmp_path):
     assert said["n_skipped"] == 3
     assert said["fitted"]["skipped"]["files"] == {"a.csv": 1, "c.csv": 2}
     blocks = RowBlocks.from_files(pattern, "c", on_error="skip")
+    with local_cluster(1) as client:
+        there = RowBlocks.from_dask(client, pattern, labels="c", on_error="skip")
+        assert there.skipped_ == blocks.skipped_
+        with pytest.raises(FileError, match="leave such rows out with on_error='skip'"):
+            RowBlocks.from_dask(client, pattern, labels="c")
+        with pytest.raises(ValueError, match="on_error='ignore'"):
+            RowBlocks.from_dask(client, pattern, labels="c", on_error="ignore")
     whole = LDA().fit(blocks)
     np.testing.assert_allclose(load(out).estimator.coef_, whole.coef_, rtol=1e-9)

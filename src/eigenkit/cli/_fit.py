@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, progress, saying
+from eigenkit.cli._console import Result, clean, keeping, progress, saying
 from eigenkit.cli._data import (
     Counter,
     checked_views,
@@ -138,7 +138,7 @@ def fit(
             data, options, stream, may_stream, as_json, given["missing"]
         )
     check_stability(stability, blocks, given["missing"])
-    with progress("fitting", as_json) as advance, hinting():
+    with keeping(checkpoint), progress("fitting", as_json) as advance, hinting():
         model = fit_model(
             source,
             name,

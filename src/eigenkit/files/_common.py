@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files._errors import FileError, Skipped, TooLargeError
-from eigenkit.shell import shown
+from eigenkit.shell import check_choice, shown
 
 # A letter and what is written onto it: accents, voicing marks of kana, parts of Hangul.
 _IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
@@ -139,6 +139,9 @@ class Reading:
     on_error: str = "raise"
     task: str | None = None
     missing: str = "error"
+
+    def __post_init__(self) -> None:
+        check_choice("on_error", self.on_error, ("raise", "skip"))
 
     def told(self) -> dict[str, Any]:
         """What was said about the file that also holds for others of its kind."""

@@ -172,6 +172,10 @@ class Skipped:
         reasons = {each["reason"]: [each["n"], each["first"]] for each in told["reasons"]}
         return cls(told["n"], dict(told["files"]), reasons)
 
+    def described(self) -> dict[str, Any]:
+        """What :meth:`told` gives, and the first of them as they are."""
+        return {**self.told(), "first": self.messages()}
+
     def messages(self) -> list[str]:
         """The first of them, as they are told."""
         return [str(error) for error in self.first]

@@ -55,6 +55,8 @@ PATIENCE = 120.0
 class DaskBlocks(Blocks):
     """Parts on a cluster; made by :meth:`eigenkit.RowBlocks.from_dask`."""
 
+    skipped_: dict[str, Any]
+
     def __init__(self, client: Any, parts: Sequence[Any], classes: np.ndarray | None) -> None:
         self.client, self._futures, self._classes = client, list(parts), classes
         self._head: tuple[Any, Any, Any] | None = None

@@ -142,6 +142,8 @@ def _files(
     made = DaskBlocks(client, parts, classes)
     made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
     made.skipped = reduce(Skipped.with_more, (each.skipped for each in found), Skipped())
+    if reading.get("on_error") == "skip":
+        made.skipped_ = made.skipped.described()
     return made
 
 

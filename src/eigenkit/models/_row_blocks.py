@@ -32,7 +32,7 @@ from eigenkit.models._given import (
 from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.shell import check_choice, check_count, counted, what_is
+from eigenkit.shell import check_count, counted, what_is
 
 # The folds of the rows of a block, by its part, its number there and its length.
 
@@ -193,7 +193,6 @@ class RowBlocks(Blocks):
         RowBlocks
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
-        check_choice("on_error", on_error, ("raise", "skip"))
         told: dict[str, Any] = {"task": task, "missing": missing, "on_error": on_error}
         options = Reading(labels=names, stream=True, **told, **reading)
         with python_words(), hinting():
@@ -209,7 +208,7 @@ class RowBlocks(Blocks):
         made._about += f" from {listed([str(each) for each in given])}"
         if on_error == "skip":
             bad = source.bad_rows()
-            made.skipped_ = {**bad.told(), "first": bad.messages()}
+            made.skipped_ = bad.described()
             made._about += f", {counted(bad.n, 'bad row')} skipped" if bad.n else ""
         return made
 
@@ -239,7 +238,8 @@ class RowBlocks(Blocks):
             All classes, where y holds one for every row; by default they are found by one more
             pass.
         **reading
-            With files: ``task``, and further fields of :class:`eigenkit.files.Reading`.
+            With files: ``task``, ``on_error``, and further fields of
+            :class:`eigenkit.files.Reading`.
 
         Returns
         -------
@@ -251,7 +251,8 @@ class RowBlocks(Blocks):
 
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         known = None if classes is None else np.asarray(classes)
-        return blocks_of(client, parts, y, names, known, reading)
+        with python_words(), hinting():
+            return blocks_of(client, parts, y, names, known, reading)
 
     @classmethod
     def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
