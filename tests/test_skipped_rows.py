@@ -353,6 +353,21 @@ def test_nothing_but_bad_rows(way, frame, tmp_path):
         RowBlocks.from_files(path, "c", on_error="skip")
 
 
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("", "it holds a header and no rows."),
+        ("1,2\n" * 3, "all of its 3 rows are bad, the first at line 2: 2 cells, where the first"),
+    ],
+)
+def test_no_row_at_all(rows, problem, tmp_path):
+    path = _write(tmp_path / "a.csv", "u,v,c\n" + rows)
+    with pytest.raises(FileError, match=problem):
+        RowBlocks.from_files(path, "c", on_error="skip")
+    told = " ".join(_fit(path, tmp_path / "m.ek", "--on-error", "skip", code=1).split())
+    assert problem in told
+
+
 def test_other_columns_are_no_bad_rows(frame, tmp_path):
     _write(tmp_path / "a.csv", "".join(_lines(frame)))
     _write(tmp_path / "b.csv", "".join(_lines(frame.rename(columns={"v": "other"}))))

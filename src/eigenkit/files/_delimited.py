@@ -373,7 +373,7 @@ class Delimited(Table):
                     [self._number(line, j, c) for j, c in zip(self.roles.labels, row, strict=True)]
                     for line, row in zip(places, cells, strict=True)
                 ]
-            ).reshape(len(cells), -1)
+            ).reshape(len(cells), len(self.roles.labels))
         if self.options.label_separator is None:
             return [as_class(row[0]) for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]

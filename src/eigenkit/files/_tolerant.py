@@ -97,7 +97,9 @@ class TolerantTable(Tolerant, Delimited):
         n, named = len(rows[0]), self.options.header is not False
         counts = Counter(len(row) for row in rows[named:])
         usual = max((n, n + 1) if named else counts, key=lambda width: counts[width])
-        fine = [row for row in rows[named:] if len(row) == usual] or [[""] * n]
+        fine = [row for row in rows[named:] if len(row) == usual]
+        if not fine and (len(rows) > 1 or self.options.expected):  # all that comes may be bad
+            fine = [[""] * n]
         super()._name_columns([*rows[:named], *fine])
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
