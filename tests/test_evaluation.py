@@ -342,6 +342,7 @@ def test_a_classifier_without_projection_decides_every_label_of_many():
 
 def test_sparse_data_stay_sparse_and_give_the_scores_of_dense_ones(monkeypatch):
     X, Y = data()
+    X[np.quantile(X, 0.8) > X] = 0
     dense = evaluate(X, Y, {"cca": CCA()}, cv=2, alphas=None)
     matrix = sparse.csr_array(X)
 
@@ -518,3 +519,18 @@ def test_long_runs_are_guessed_at_before_they_begin(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("eigenkit.evaluation.trial._MANY_ROWS", 1000)
     evaluate(X, Y, {"cca": CCA()}, forecast=guess, **{**options, "progress": None})
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("density", [0.1, 0.6])
+def test_baselines_do_not_depend_on_how_features_are_stored(density: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = (rng.random((90, 12)) < density) * (1 + (y == 0)[:, None] * np.arange(12) % 2)
+    X = np.column_stack([X, 1000 * X[:, :1] + 5 * (y[:, None] == 1)])  # of another scale
+    found = [evaluate(A, y, {"lda": LDA()}, cv=3) for A in (X, sparse.csr_array(X))]
+    for name in ("all features", "principal components"):
+        scores = [
+            {m["name"]: m for m in record["methods"]}[name]["scores"]["auc"]["mean"]
+            for record in found
+        ]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-3)

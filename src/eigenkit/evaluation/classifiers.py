@@ -17,6 +17,8 @@ from eigenkit.solvers.margin import squared_hinge
 
 # Up to this many columns a plane is found by Newton's method, many times faster than by descent.
 _FEW_COLUMNS = 300
+# With fewer entries other than zero columns are scaled without centring, however they are stored.
+_MOSTLY_ZEROS = 0.25
 
 
 class LinearSVM(BaseEstimator):
@@ -61,9 +63,8 @@ def make_baselines(samples: Samples, X: Any, seed: int) -> dict[str, Any]:
         ridge = sklearn.linear_model.Ridge()
         found = {"ridge regression": ridge, "mean": sklearn.dummy.DummyRegressor()}
     else:
-        kind = sklearn.decomposition.TruncatedSVD if sparse.issparse(X) else PCA
         n_components = min(samples.Y.shape[1], min(X.shape) - 1)
-        reduced = kind(max(1, n_components), random_state=seed)
+        reduced = PCA(max(1, n_components), random_state=seed)
         found = {"all features": "passthrough", "principal components": reduced}
     if not has_gaps(X):
         return found
@@ -118,10 +119,20 @@ def decide_directly(
 
 
 def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
-    """Dense columns to mean 0 and deviation 1; sparse rows to a mean square length of 1."""
-    if sparse.issparse(Z):
-        unit = np.sqrt(Z.multiply(Z).sum() / Z.shape[0]) or 1.0
-        return Z / unit, Z_new / unit
+    """Columns to a common scale: mean 0 and deviation 1, or sparse rows if most entries are zero.
+
+    Then the entries of a column that are not zero get a mean square of 1, which does not make much
+    of rare ones as deviations would, and rows a mean square length of 1.
+    """
+    n, there = Z.shape[0], Z.nnz if sparse.issparse(Z) else np.count_nonzero(Z)
+    if there < _MOSTLY_ZEROS * n * Z.shape[1]:
+        Z, Z_new = sparse.csr_array(Z), sparse.csr_array(Z_new)
+        squares = Z.multiply(Z)
+        unit = np.sqrt(squares.sum(axis=0) / np.maximum(squares.count_nonzero(axis=0), 1))
+        length = np.sqrt(squares.count_nonzero() / n) or 1.0
+        by = sparse.diags_array(1.0 / (np.where(unit > 0, unit, 1.0) * length))
+        return Z @ by, Z_new @ by
+    Z, Z_new = (part.toarray() if sparse.issparse(part) else part for part in (Z, Z_new))
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     return (Z - mean) / unit, (Z_new - mean) / unit
