@@ -182,10 +182,7 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     rows = [view.rows(_basis(Z, blocks)) for view in views]
     found = steps.decompose([A for A, _ in rows])
     if not len(found.values):
-        raise ValueError(
-            "X and y have nothing in common beyond nuisance variables and groups: there is "
-            "nothing to test."
-        )
+        raise ValueError(_nothing_to_test([A for A, _ in rows], bool(Z.size), len(blocks) > 1))
     n_steps = _n_steps(estimator, found, Z, blocks)
     plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
     observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
@@ -220,6 +217,21 @@ def _blocks(groups: Any, n: int) -> steps.Blocks:
             "every group in groups has one sample: there is nothing to exchange within them."
         )
     return blocks
+
+
+def _nothing_to_test(sides: list[Array], nuisance: bool, grouped: bool) -> str:
+    """Why no component is left."""
+    names = ("X", "y") if len(sides) == 2 else [f"view {i}" for i in range(len(sides))]
+    still = [name for name, A in zip(names, sides, strict=True) if not A.any()]
+    if grouped and not nuisance and still:
+        return (
+            f"{still[0]} is the same within every group, so that exchanging samples within groups "
+            "changes nothing: to compare groups, test one sample of each, such as its mean."
+        )
+    return (
+        "X and y have nothing in common beyond nuisance variables and groups: there is nothing to "
+        "test."
+    )
 
 
 def _nuisance(nuisance: Any, n: int) -> Array:

@@ -197,6 +197,7 @@ def _evaluated(
             feature_names=prepared.learned.feature_names(),
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
+            groups=prepared.groups,
             prepare=Preparation(prepared.learned.missing, scale, prepared.learned.n_numbers),
             progress=step,
             forecast=forecast.roughly,
@@ -223,19 +224,21 @@ def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: i
 
 @dataclass
 class _Prepared:
-    """X before filling in and scaling, y, what y is, and the split if a test file was given."""
+    """X before filling in and scaling, y, what y is, groups, and the split with a test file."""
 
     path: str
     X: Any
     y: Any
     target: Target
     learned: Features
+    groups: Any
     split: tuple[Any, Any] | None
 
 
 def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     import numpy as np
 
+    from eigenkit.files._checks import groups_in
     from eigenkit.files._reading import stacked
     from eigenkit.files._targets import target_in
     from eigenkit.models._features import learn_features
@@ -248,7 +251,10 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     target.check_known(files[-1].source.path, ys[-1])
     y, n = np.concatenate(ys), len(blocks[0])
     split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
-    return _Prepared(source.path, X, y, target, learned, split)
+    groups = groups_in(source, blocks[0])
+    if groups is not None:  # test rows are never divided
+        groups = np.array([*groups, *range(n, len(y))], dtype=object)
+    return _Prepared(source.path, X, y, target, learned, groups, split)
 
 
 def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:

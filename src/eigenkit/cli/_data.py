@@ -156,7 +156,7 @@ def _without_gaps(data: Data) -> Data:
     from eigenkit.files._checks import incomplete
 
     model = data.source.options.expected
-    names = data.source.categorical_names if model is None else model.categorical
+    names = data.source.named_cells if model is None else model.categorical
     return _left(data, incomplete(data.block(), names), "a value")
 
 
@@ -189,7 +189,8 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     keep = np.flatnonzero(~gaps)
     block = data.block().take(keep)
     numbers = keep if data.rows is None else data.rows[keep]
-    return replace(data, X=block.X, text=block.text, labels=block.labels, rows=numbers)
+    parts = {"X": block.X, "text": block.text, "labels": block.labels, "kept": block.kept}
+    return replace(data, **parts, rows=numbers)
 
 
 def _warn_of_labels_among_features(source: Source) -> None:

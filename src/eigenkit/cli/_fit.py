@@ -125,7 +125,7 @@ def fit(
     if unencrypted and dask is None:
         raise o.bad("--unencrypted", "it is used only with --dask.")
     if dask is not None:
-        _check_plain(given, views, grid, wanted, checkpoint, stability)
+        _check_plain(given, views, grid, wanted, checkpoint, stability, given["groups"])
         how = {"task": given["task"], "params": params, "classifier": classifier}
         return _on_cluster(data, place, name, options, how, dask, unencrypted)
     may_stream = found.streams and given["missing"] != "keep"
@@ -192,9 +192,9 @@ def _check_plain(given: dict[str, Any], views: tuple[str, ...], *others: Any) ->
     if not plain or any(other is not None for other in others):
         raise o.bad(
             "--dask",
-            "it cannot be combined with --alpha cv, --scale, --missing, --views, --checkpoint "
-            "or --stability, and methods that would choose the number of components need "
-            "--components.",
+            "it cannot be combined with --alpha cv, --scale, --missing, --views, --groups, "
+            "--checkpoint or --stability, and methods that would choose the number of "
+            "components need --components.",
         )
 
 

@@ -148,14 +148,18 @@ def quality_lines(model: Model) -> list[str]:
     searches = {"components": how.get("component_search"), "alpha": how.get("alpha_search")}
     lines = [_chosen_line(what, search) for what, search in searches.items() if search]
     chosen = [what for what, search in searches.items() if search]
-    quality = how.get("quality")
+    quality, grouped = how.get("quality"), "groups" in how
     if quality:
         measured = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
         found = f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation"
+        found += f", rows of one {clean(how['groups']['column'])} together" if grouped else ""
         found += _chosen_where(chosen, quality.get("nested")) if chosen else ""
         return [*lines, found, *_no_better(quality)]
     if not how.get("in_blocks"):
-        lines.append("the quality was not measured: see eigenkit compare, or score on a test file")
+        why = f" ({clean(how['unmeasured']).rstrip('.')})" if how.get("unmeasured") else ""
+        lines.append(
+            f"the quality was not measured{why}: see eigenkit compare, or score on a test file"
+        )
     return lines
 
 
@@ -207,6 +211,7 @@ def _facts(model: Model) -> dict[str, str]:
             w for told in how.get("told", {}).items() for w in o.said_again(*told)
         ),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
+        "kept together": _group_words(how),
         "bad rows skipped": _skipped_words(how),
         "followed": "rows that came later are counted" if "followed" in how else "",
         "targets": listed(model.target.names, 20, cell),
@@ -220,6 +225,12 @@ def _facts(model: Model) -> dict[str, str]:
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _group_words(how: dict[str, Any]) -> str:
+    """Which rows no fold divided; nothing where they are single."""
+    groups = how.get("groups")
+    return f"rows of one {groups['column']!r} ({groups['n']} groups)" if groups else ""
 
 
 def _skipped_words(how: dict[str, Any]) -> str:
@@ -272,12 +283,14 @@ def with_stability(
 ) -> Model:
     """The model, with what resampling says about the weights of its features."""
     from eigenkit.analysis import bootstrap
+    from eigenkit.files._checks import groups_in
 
     path, block = data.source.path, data.block()
     found = bootstrap(
         model.estimator,
         model.features.matrix(path, block),
         model.target.encode(path, block.labels),
+        groups=groups_in(data.source, block),
         n_bootstraps=resamples,
         random_state=seed,
         progress=advance,

@@ -111,6 +111,12 @@ LEARNING: Group = {
         None,
         "The column that names the rows; by default the first column, if it has no name.",
     ),
+    "groups": option(
+        _WORD,
+        None,
+        "The column that says which rows belong together, such as those of one patient: no fold "
+        "divides a group, and test exchanges rows within groups.",
+    ),
     "views": option(
         _WORDS,
         None,

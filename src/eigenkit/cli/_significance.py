@@ -31,10 +31,6 @@ def significance(
         list[str] | None,
         Option("--nuisance", help="Features (names or patterns) whose influence is removed."),
     ] = None,
-    groups: Annotated[
-        str | None,
-        Option("--groups", help="Column of groups within which rows may be exchanged."),
-    ] = None,
     alpha: Annotated[float | None, Option(min=0.0, help="Ridge.")] = None,
     components: Annotated[
         int | None, Option("--components", min=1, help="Number of components; by default all.")
@@ -52,10 +48,10 @@ def significance(
     name = o.method_name(method)
     check_once(set_, alpha, components)
     params = {**o.parameters(set_), **_given(n_components=components, alpha=alpha)}
-    # Its cells are wanted, and as a feature it vanishes within groups.
-    options = reading(given, groups=groups)
+    options = reading(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
+    from eigenkit.files._checks import groups_in
     from eigenkit.files._targets import target_in
     from eigenkit.models._features import learn_features, view_columns, view_params
     from eigenkit.registry import find
@@ -74,8 +70,7 @@ def significance(
     how = {"scale": given["scale"], **o.feature_options(given)}
     learned = learn_features(source, lambda: [block], **how)
     X, names = learned.matrix(data, block), learned.feature_names()
-    group = None if groups is None else source.categorical_names[-1]
-    own, aside = _parted(names, o.split(nuisance), group)
+    own, aside = _parted(names, o.split(nuisance))
     told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
     with progress("permuting", as_json) as advance:
         found = permutation_test(
@@ -83,7 +78,7 @@ def significance(
             X[:, own],
             y,
             nuisance=X[:, aside] if aside else None,
-            groups=None if group is None else block.text[group],
+            groups=groups_in(source, block),
             statistic=statistic,
             n_permutations=permutations,
             random_state=given["random_state"],
@@ -94,16 +89,13 @@ def significance(
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
 
-def _parted(
-    names: list[str], nuisance: tuple[str, ...], group: str | None
-) -> tuple[list[int], list[int]]:
-    """The features to test, and those that some pattern names; categories of the group are none."""
+def _parted(names: list[str], nuisance: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """The features to test, and those that some pattern names."""
     for item in nuisance:
         if not any(fnmatchcase(name, item) for name in names):
             raise o.bad("--nuisance", f"no feature is named {item!r}.")
     aside = [j for j, n in enumerate(names) if any(fnmatchcase(n, item) for item in nuisance)]
-    grouped = [j for j, n in enumerate(names) if group is not None and n.startswith(f"{group}=")]
-    own = [j for j in range(len(names)) if j not in {*aside, *grouped}]
+    own = [j for j in range(len(names)) if j not in {*aside}]
     if not own:
         raise o.bad("--nuisance", "it names all features: none is left to test.")
     return own, aside

@@ -29,7 +29,9 @@ Split = tuple[np.ndarray, np.ndarray]
 TIE = 1e-9
 
 
-def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+def stratify(
+    Y: Any, shares: Sequence[float], rng: np.random.Generator, groups: Any = None
+) -> np.ndarray:
     """Divide the rows of a 0/1 label matrix into parts of the given shares.
 
     Parameters
@@ -39,11 +41,14 @@ def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.nd
         Positive; they are scaled to add up to one.
     rng : numpy.random.Generator
         Decides the order of the samples and ties.
+    groups : array of shape (n_samples,), optional
+        Samples that must stay together.
 
     Returns
     -------
     array of shape (n_samples,)
-        The part of every sample. The size of part j is within one of ``shares[j] * n``.
+        The part of every sample. Without groups, the size of part j is within one of
+        ``shares[j] * n``.
 
     Examples
     --------
@@ -59,6 +64,8 @@ def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.nd
         raise ValueError(f"shares={shown(shares)} is not valid: give positive numbers.")
     share = share / share.sum()
     J = _incidence(Y)
+    if groups is not None:
+        return _stratify_groups(J, check_groups(groups, J.shape[0]), share, rng)
     order = rng.permutation(J.shape[0])
     J = J[order]
     carriers = J.tocsc()
@@ -89,14 +96,15 @@ def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.nd
     return found
 
 
-def stratify_groups(Y: Any, groups: Any, n_parts: int, rng: np.random.Generator) -> np.ndarray:
+def _stratify_groups(
+    J: sparse.csr_array, group: np.ndarray, share: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """The part of every sample, with all samples of a group in one part.
 
-    Every group goes where it leaves the counts of labels, and of samples, most even: the
-    largest first, as the small ones then even out what they left.
+    Every group goes where it leaves the counts of labels, and of samples, nearest to the shares:
+    the largest first, as the small ones then even out what they left.
     """
-    J = _incidence(Y)
-    group = check_groups(groups, J.shape[0])
+    n_parts = len(share)
     everything = sparse.hstack([J, np.ones((J.shape[0], 1))], format="csr")
     size = np.bincount(group)
     if len(size) < n_parts:
@@ -108,10 +116,14 @@ def stratify_groups(Y: Any, groups: Any, n_parts: int, rng: np.random.Generator)
     filled = np.zeros((n_parts, len(total)))
     part_of_group = np.empty(len(size), dtype=int)
     shuffled = rng.permutation(len(size))
-    for g in shuffled[np.argsort(-size[shuffled], kind="stable")]:
+    for done, g in enumerate(shuffled[np.argsort(-size[shuffled], kind="stable")]):
         labels, count = _stored(counts, g), counts.data[counts.indptr[g] : counts.indptr[g + 1]]
-        # Growth of sum (filled / total)^2 if the group goes to a part: least where most is lacking.
-        cost = filled[:, labels] @ (count * weight[labels] ** 2)
+        # Growth of sum (filled / total)^2 / share if the group goes to a part: least where most
+        # is lacking.
+        cost = (filled[:, labels] + count / 2) @ (count * weight[labels] ** 2) / share
+        empty = filled[:, -1] == 0
+        if len(size) - done <= np.count_nonzero(empty):  # the last ones: every part gets a group
+            cost[~empty] = np.inf
         part_of_group[g] = int(np.argmin(cost))
         filled[part_of_group[g], labels] += count
     return np.asarray(part_of_group[group])
@@ -199,10 +211,7 @@ class LabelStratifiedKFold(BaseEstimator):
             )
         seed = random_of(self.random_state).randint(2**31)
         rng = np.random.default_rng(seed)
-        if groups is None:
-            part = stratify(J, [1.0] * self.n_splits, rng)
-        else:
-            part = stratify_groups(J, groups, int(self.n_splits), rng)
+        part = stratify(J, [1.0] * int(self.n_splits), rng, groups)
         for fold in range(self.n_splits):
             yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 

@@ -48,6 +48,7 @@ def evaluate(
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     task: str | None = None,
+    groups: Any = None,
     prepare: Prepare | None = None,
     max_points: int = 5000,
     progress: Progress | None = None,
@@ -99,6 +100,9 @@ def evaluate(
     task : {"numbers"}, optional
         Y holds numbers to predict: methods predict them by themselves, alpha is chosen by R2,
         and the metrics are R2, RMSE and MAE, over all responses and for each.
+    groups : array of shape (n_samples,), optional
+        Samples that belong together, such as visits of one patient: no split divides a group, nor
+        does any that chooses alpha.
     prepare : callable, optional
         ``prepare(X_train)`` gives the function that makes features of any rows: filling in and
         scaling that are learned on the training part alone.
@@ -135,9 +139,13 @@ def evaluate(
     True
     """
     numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
-    samples = read_samples(X, Y, feature_names, label_names, prepare, numbers=numbers)
+    samples = read_samples(
+        X, Y, feature_names, label_names, prepare, numbers=numbers, groups=groups
+    )
     repeats, seed = check_count("repeats", repeats), check_seed("random_state", random_state)
-    splits, words = make_splits(samples.Y, cv, repeats, train_size, seed, numbers=numbers)
+    splits, words = make_splits(
+        samples.Y, cv, repeats, train_size, seed, numbers=numbers, groups=samples.groups
+    )
     first = samples.parts(splits[0])[0][0]
     plan = Plan(
         make_classifier(classifier, seed),
@@ -154,7 +162,7 @@ def evaluate(
     points = thin(samples, splits[0], check_count("max_points", max_points), seed)
     data = describe(samples, name)
     everything = {**compared, **plain}
-    parts = [part for split in splits for part in split]
+    parts = [samples.groups, *(part for split in splits for part in split)]
     kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
     steps = _Steps(everything, samples, splits, plan, points, kept)
     if forecast is not None:

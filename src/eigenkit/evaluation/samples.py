@@ -15,6 +15,7 @@ from eigenkit.data import stored
 from eigenkit.estimators._encoding import (
     as_labels,
     check_classes,
+    check_groups,
     check_indicator,
     check_numeric_Y,
     class_numbers,
@@ -36,7 +37,8 @@ class Samples:
 
     ``single`` says that every sample carries exactly one label: Y holds classes. With ``numbers``
     Y holds responses instead.
-    ``prepare`` learns from the rows of a training part how rows become features.
+    ``prepare`` learns from the rows of a training part how rows become features. Rows of one of
+    the ``groups`` belong together.
     """
 
     X: Any
@@ -46,6 +48,7 @@ class Samples:
     single: bool
     prepare: Prepare | None = None
     numbers: bool = False
+    groups: np.ndarray | None = None
 
     @property
     def kind(self) -> str:
@@ -70,6 +73,10 @@ class Samples:
         """X and Y of some rows."""
         return self.X[rows], self.Y[rows]
 
+    def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """The groups of some rows."""
+        return None if self.groups is None else self.groups[rows]
+
 
 def read_samples(
     X: Any,
@@ -79,6 +86,7 @@ def read_samples(
     prepare: Prepare | None = None,
     *,
     numbers: bool = False,
+    groups: Any = None,
 ) -> Samples:
     """Arrays, frames or sparse matrices as :class:`Samples`; bad input is one sentence."""
     features, names = (getattr(table, "columns", None) for table in (X, Y))
@@ -104,6 +112,7 @@ def read_samples(
         not numbers and matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
         prepare,
         numbers,
+        None if groups is None else check_groups(groups, n),
     )
 
 
@@ -193,19 +202,27 @@ def auto_alphas(X: Any) -> list[float]:
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]
 
 
-def k_fold(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
-    """(train, test) row numbers for every fold of a stratified k-fold."""
-    return splits_of(stratify(Y, [1.0] * n_folds, rng), n_folds)
+def k_fold(
+    Y: np.ndarray, n_folds: int, rng: np.random.Generator, groups: Any = None
+) -> Iterator[Split]:
+    """(train, test) row numbers for every fold of a stratified k-fold, which divides no group."""
+    return splits_of(stratify(Y, [1.0] * n_folds, rng, groups), n_folds)
 
 
-def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
-    """One stratified random partition into a training and a test part."""
-    part = stratify(Y, [train_size, 1 - train_size], rng)
+def partition(
+    Y: np.ndarray, train_size: float, rng: np.random.Generator, groups: Any = None
+) -> Split:
+    """One stratified random partition into a training and a test part, which divides no group."""
+    part = stratify(Y, [train_size, 1 - train_size], rng, groups)
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
 
 
-def plain_folds(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
+def plain_folds(
+    Y: np.ndarray, n_folds: int, rng: np.random.Generator, groups: Any = None
+) -> Iterator[Split]:
     """Folds that are not stratified."""
+    if groups is not None:
+        return k_fold(Y[:, :0], n_folds, rng, groups)
     return splits_of(rng.permutation(np.arange(len(Y)) % n_folds), n_folds)
 
 
@@ -215,8 +232,12 @@ def splits_of(part: np.ndarray, n_folds: int) -> Iterator[Split]:
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 
 
-def _plain_partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
+def _plain_partition(
+    Y: np.ndarray, train_size: float, rng: np.random.Generator, groups: Any = None
+) -> Split:
     """A partition that is not stratified."""
+    if groups is not None:
+        return partition(Y[:, :0], train_size, rng, groups)
     order, cut = rng.permutation(len(Y)), round(len(Y) * train_size)
     return np.sort(order[:cut]), np.sort(order[cut:])
 
@@ -229,41 +250,44 @@ def make_splits(
     seed: int,
     *,
     numbers: bool = False,
+    groups: np.ndarray | None = None,
 ) -> tuple[list[Split], str]:
     """The splits of a comparison, and what they are in words.
 
     Given splits are taken as they are; ``train_size`` asks for ``repeats`` random
     partitions, otherwise there are ``repeats`` rounds of ``cv`` folds. They are stratified
-    unless Y holds ``numbers``.
+    unless Y holds ``numbers``, and divide none of the ``groups``.
     """
-    n = len(Y)
     if not np.isscalar(cv):
-        return _given_splits(cv, n)
+        return _given_splits(cv, len(Y), groups)
+    n = len(Y) if groups is None else len(np.unique(groups))
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
-    kind = "" if numbers else "stratified "
+    kind, whole = "" if numbers else "stratified ", "" if groups is None else f" of {n} groups"
     if train_size is not None:
-        _check_share(train_size, n)
-        words = f"{repeats} {kind}random partitions, {train_size:.0%} for training"
+        _check_share(train_size, n, "samples" if groups is None else "groups")
+        words = f"{repeats} {kind}random partitions{whole}, {train_size:.0%} for training"
         parted = _plain_partition if numbers else partition
-        return [parted(Y, train_size, rng) for rng in rngs], words
+        return [parted(Y, train_size, rng, groups) for rng in rngs], words
     folds = check_count("cv", cv)
     if not 2 <= folds <= n:
         raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
-    words = f"{kind}{folds}-fold cross-validation"
+    words = f"{kind}{folds}-fold cross-validation{whole}"
     words += f", repeated {repeats} times" if repeats > 1 else ""
     folded = plain_folds if numbers else k_fold
-    return [split for rng in rngs for split in folded(Y, folds, rng)], words
+    return [split for rng in rngs for split in folded(Y, folds, rng, groups)], words
 
 
-def _check_share(train_size: float, n: int) -> None:
+def _check_share(train_size: float, n: int, what: str) -> None:
     if not 0 < train_size < 1 or round(n * train_size) in (0, n):
         raise ValueError(
             f"train_size={train_size!r} is not valid: give a share between 0 and 1 that leaves "
-            "samples on both sides."
+            f"{what} on both sides."
         )
 
 
-def _given_splits(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
+def _given_splits(
+    cv: Sequence[Split] | int, n: int, groups: np.ndarray | None
+) -> tuple[list[Split], str]:
     splits = [(np.asarray(train), np.asarray(test)) for train, test in cv]  # type: ignore[union-attr]
     for train, test in splits:
         rows = np.concatenate([train, test])
@@ -273,6 +297,8 @@ def _given_splits(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
             raise ValueError(
                 f"cv holds a split with rows outside 0 to {n - 1}, or with a row on both sides."
             )
+        if groups is not None and np.intersect1d(groups[train], groups[test]).size:
+            raise ValueError("cv holds a split with a group on both sides: keep groups together.")
     if not splits:
         raise ValueError("cv is empty: give a number of folds, or pairs of row numbers.")
     return splits, "splits that were given"

@@ -215,7 +215,8 @@ def choose_components(
     if not hasattr(estimator, "choose"):
         return estimator
     with clock(outcome, "choose components"):
-        return estimator.choose(samples.X[rows], target(samples.Y[rows]), samples.prepare)
+        known = samples.X[rows], target(samples.Y[rows]), samples.prepare
+        return estimator.choose(*known, samples.groups_of(rows))
 
 
 def choose_alpha(
@@ -236,8 +237,8 @@ def choose_alpha(
     sign = 1 if metrics_of(samples.kind)[plan.alpha_score][1] else -1
 
     def scores_of(alphas: Sequence[float]) -> Array:
-        found = []
-        for split in folds(samples.Y[rows], plan.inner_cv, np.random.default_rng(plan.seed)):
+        found, rng = [], np.random.default_rng(plan.seed)
+        for split in folds(samples.Y[rows], plan.inner_cv, rng, samples.groups_of(rows)):
             known, new = samples.parts((rows[split[0]], rows[split[1]]))
             models = path_of_alphas(estimator, known[0], target(known[1]), alphas)
             found.append([judge(model, known, new) for model in models])

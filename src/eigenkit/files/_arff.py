@@ -169,13 +169,13 @@ class Arff(Delimited):
             shape=(len(others), len(place)),
         )
         X.sort_indices()
-        absent = {j: self._default(j) for j in self.roles.categorical}
-        text = {
-            self.names[j]: [row.get(j, absent.get(j, "")) for row in others]
-            for j in self.roles.text
-        }
+        absent = {j: self._default(j) for j in {*self.roles.categorical, *self.roles.kept}}
+        text, kept = (
+            {self.names[j]: [row.get(j, absent.get(j, "")) for row in others] for j in columns}
+            for columns in (self.roles.text, self.roles.kept)
+        )
         cells = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in others]
-        return Block(X, text, self._labels(cells, places))
+        return Block(X, text, self._labels(cells, places), kept)
 
     def _pairs(self, line: int, text: str) -> dict[int, str]:
         if not text.startswith("{") or not text.endswith("}"):

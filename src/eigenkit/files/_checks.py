@@ -44,6 +44,18 @@ def check_values(
             raise _refused(path, block, gap, "category", category, _MISSING)
 
 
+def groups_in(source: Source, block: Block) -> np.ndarray | None:
+    """The group of every row, which must have one; None where rows do not belong together."""
+    if source.group_name is None or source.group_name not in block.kept:
+        return None
+    cells = block.kept[source.group_name]
+    gap = _first_gap(cells)
+    if gap is not None:
+        why = "is missing: name one, or leave such rows out with --missing drop"
+        raise _refused(block.path or source.path, block, gap, "group", source.group_name, why)
+    return np.array([as_class(cell) for cell in cells])
+
+
 def _refused(
     path: str, block: Block, row: int, what: str, column: str | int, why: str
 ) -> FileError:
@@ -78,7 +90,7 @@ def sound(source: Source, block: Block, bad: Any) -> Block:
     Rows that are dropped because they miss a value are not bad.
     """
     found, rows = list[tuple[int, Exception]](), np.arange(len(block))
-    gaps = incomplete(block, source.categorical_names)
+    gaps = incomplete(block, source.named_cells)
     for some in (rows[~gaps], rows[gaps & (source.options.missing != "drop")]):
         halved(lambda part: _check(source, block, part), some, found)
     for i, error in sorted(found, key=lambda each: each[0]):
@@ -93,6 +105,7 @@ def _check(source: Source, block: Block, rows: np.ndarray) -> None:
     base, missing = int(source.found.get("index_base", 1)), source.options.missing
     names, categorical = source.feature_names, source.categorical_names
     check_values(source.path, some, names, base, missing, categorical)
+    groups_in(source, some)
     check_labels(source, some.labels, start)
 
 
@@ -153,14 +166,14 @@ def unlabelled(labels: Any) -> Any:
     return np.array([cell == "" for cell in labels], dtype=bool)
 
 
-def incomplete(block: Block, categorical: Sequence[str] = ()) -> np.ndarray:
-    """Which rows miss a value, a category in these columns, or a label."""
+def incomplete(block: Block, named: Sequence[str] = ()) -> np.ndarray:
+    """Which rows miss a value, a name in these columns of categories or groups, or a label."""
     X = block.X
     if sparse.issparse(X):
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
     else:
         gaps = np.isnan(X).any(axis=1)
     gaps = np.asarray(gaps | unlabelled(block.labels))
-    for name in categorical:
-        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
+    for cells in map({**block.kept, **block.text}.__getitem__, named):
+        gaps |= np.array([not as_class(cell) for cell in cells], dtype=bool)
     return gaps

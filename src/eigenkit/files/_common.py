@@ -78,7 +78,7 @@ class Reading:
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
     groups : str, optional
-        One more such column, put last, which says which rows belong together.
+        A column that says which rows belong together, and is no feature; its cells are kept.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
@@ -230,6 +230,16 @@ class Source(ABC):
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
+
+    @property
+    def group_name(self) -> str | None:
+        """The column that says which rows belong together."""
+        return self.kept_names[0] if self.options.groups and self.kept_names else None
+
+    @property
+    def named_cells(self) -> list[str]:
+        """The columns in which every row must have a name: categories and groups."""
+        return [*self.categorical_names, *filter(None, [self.group_name])]
 
     def error(
         self, problem: str, *, line: int | None = None, column: str | None = None

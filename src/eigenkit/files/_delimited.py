@@ -7,7 +7,6 @@ that these refuse goes row by row: slower, and able to say which line and column
 from __future__ import annotations
 
 import csv
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,13 +31,12 @@ from eigenkit.files._cells import (
     looks_like_header,
     looks_marked,
     marks_of,
-    repeats,
     split_labels,
     written_with,
 )
 from eigenkit.files._common import Block, Reading, check_unique, listed
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, are_names, roles
+from eigenkit.files._roles import Table, are_names, how_to_read, roles
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -194,10 +192,7 @@ class Delimited(Table):
         if self.options.expected is not None:  # whose columns are what they are
             steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
             return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
-        few = [name for name in names if not hints[name] and repeats(columns[name])]
-        text = [name for name in names if not hints[name] and name not in few]
-        options = [("--categorical", few), ("--text", text)]
-        add = " ".join(f"{option} {_argument(n)}" for option, n in options if n)
+        add = how_to_read({name: columns[name] for name in names if not hints[name]})
         steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
         return self.error(
             f"{what}: {', '.join(steps)}, name {them} with --labels, or leave {them} out with "
@@ -382,9 +377,3 @@ class Delimited(Table):
 def _is_empty(row: list[str]) -> bool:
     """Whether a line holds nothing, or nothing but blanks."""
     return not row or (len(row) == 1 and row[0].isspace())
-
-
-def _argument(names: list[str]) -> str:
-    """Names of columns as a shell takes them; a word for them where they are too long to read."""
-    quoted = shlex.quote(",".join(names))
-    return quoted if len(quoted) <= 200 else "COLUMNS"

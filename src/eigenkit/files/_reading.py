@@ -57,7 +57,8 @@ _PASSING = 4
 class Data:
     """A whole file: features, columns of text, and labels as they stand in it.
 
-    ``rows`` are the numbers of the rows in the file, where some were left out.
+    ``rows`` are the numbers of the rows in the file, where some were left out, ``kept`` the cells
+    of columns that were asked for as they are.
     """
 
     X: Any
@@ -66,10 +67,11 @@ class Data:
     source: Source
     found: dict[str, Any] = field(default_factory=dict)
     rows: np.ndarray | None = None
+    kept: dict[str, list[str]] = field(default_factory=dict)
 
     def block(self) -> Block:
         """All rows as one block."""
-        return Block(self.X, self.text, self.labels)
+        return Block(self.X, self.text, self.labels, self.kept)
 
 
 def open_file(path: str, options: Reading | None = None, text: bytes | None = None) -> Source:
@@ -264,18 +266,20 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
     """
     rows = _Rows(source)
     text: dict[str, list[str]] = {name: [] for name in source.text_names}
+    kept: dict[str, list[str]] = {name: [] for name in source.kept_names}
     labels: list[Any] = []
     for block in source.blocks(max(1, rows_per_block(source) // _PASSING)):
         rows.add(block.X, block.share)
-        for name, cells in block.text.items():
-            text[name] += cells
+        for whole, part in ((text, block.text), (kept, block.kept)):
+            for name, cells in part.items():
+                whole[name] += cells
         labels.append(block.labels)
         if tick is not None:
             tick(len(block))
     joined = join_labels(labels)
     if are_names(source, joined):
         return read(source, tick)
-    return Data(rows.finish(), text, joined, source, dict(source.found))
+    return Data(rows.finish(), text, joined, source, dict(source.found), kept=kept)
 
 
 def stacked(parts: Sequence[Any]) -> Any:

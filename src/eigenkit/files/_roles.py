@@ -6,12 +6,13 @@ import difflib
 import fnmatch
 import glob
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from eigenkit.files._cells import is_code, is_missing, is_number
+from eigenkit.files._cells import is_code, is_missing, is_number, repeats
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -126,6 +127,25 @@ def _spelt(name: str) -> str:
     return f"{float(name):.17g}" if plain else composed(name)
 
 
+def how_to_read(columns: dict[str, list[str]]) -> str:
+    """Options for columns of text; names with numbers that repeat may say what belongs together."""
+    few = [name for name, cells in columns.items() if repeats(cells)]
+    text = [name for name in columns if name not in few]
+    options = [("--categorical", few), ("--text", text)]
+    add = " ".join(f"{option} {_argument(names)}" for option, names in options if names)
+    names = [n for n in few if all(any(map(str.isdigit, cell)) for cell in columns[n])]
+    if not names:
+        return add
+    name = _argument(names[:1])
+    return f"--groups {name} if rows of one {name} belong together, --index {name}, or {add}"
+
+
+def _argument(names: list[str]) -> str:
+    """Names of columns as a shell takes them; a word for them where they are too long to read."""
+    quoted = shlex.quote(",".join(names))
+    return quoted if len(quoted) <= 200 else "COLUMNS"
+
+
 def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
     """Which column of a table plays which role."""
     if options.expected is not None:
@@ -135,20 +155,22 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
         kept = tuple(pick(path, options.keep, names, "--keep"))
         return replace(found, labels=found.labels if options.truth else [], kept=kept)
     named, ignored = _named(path, names, options)
-    labels, text, groups = named["labels"], named["text"], named["groups"]
+    labels, groups = named["labels"], named["groups"]
     if len(groups) > 1:
         raise FileError(path, f"--groups {options.groups} names {len(groups)} columns: give one.")
     for what, columns in named.items():
         for j in sorted(set(labels) & set(columns)) if what != "labels" else ():
             raise FileError(path, _twice(names[j], "labels", what))
-    categorical = [j for j in named["categorical"] if j not in groups] + groups
+    text, categorical = (
+        [j for j in named[what] if j not in groups] for what in ("text", "categorical")
+    )
     text += [j for j in categorical if j not in text]
     index = named["index"][0] if named["index"] else _nameless(names, header)
-    index = None if index in {*labels, *text} else index
-    taken = {*labels, *text, *ignored, index}
+    index = None if index in {*labels, *text, *groups} else index
+    taken = {*labels, *text, *groups, *ignored, index}
     features = [j for j in range(len(names)) if j not in taken]
     alike = _like_labels(names, labels, features, header)
-    return Roles(features, text, labels, index, alike, categorical=tuple(categorical))
+    return Roles(features, text, labels, index, alike, tuple(groups), tuple(categorical))
 
 
 def _named(

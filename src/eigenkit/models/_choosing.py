@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import path_of_alphas
+from eigenkit.estimators.splits import stratify
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.evaluation.samples import splits_of
 from eigenkit.exceptions import DegenerateDataWarning
@@ -33,9 +34,13 @@ CHOSEN_BY = {**SCORES, "classes": "mean AUC"}
 MOST_COMPONENTS = 30
 
 
-def fold_of_rows(kind: str, y: Array, cv: int, seed: int) -> np.ndarray:
-    """The fold of every row, with an even share of every class."""
-    order = np.random.default_rng(seed).permutation(len(y))
+def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> np.ndarray:
+    """The fold of every row, with an even share of every class, and groups in one fold."""
+    rng = np.random.default_rng(seed)
+    if groups is not None:
+        Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
+        return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
+    order = rng.permutation(len(y))
     if kind == "classes":
         order = order[np.argsort(y[order], kind="stable")]
     fold = np.empty(len(y), dtype=np.intp)
@@ -43,9 +48,9 @@ def fold_of_rows(kind: str, y: Array, cv: int, seed: int) -> np.ndarray:
     return fold
 
 
-def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
+def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[tuple[Any, Any]]:
     """Rows to fit on and to measure on."""
-    return [*splits_of(fold_of_rows(kind, y, cv, seed), cv)]
+    return [*splits_of(fold_of_rows(kind, y, cv, seed, groups), cv)]
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class Part:
     seed: int
     prepare: Any = None  # learns from the rows to fit on how rows become features
     classifier: str = SVM
+    groups: np.ndarray | None = None  # rows that belong together
 
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
         yield self.prepare(self.X)(self.X), self.y
@@ -71,7 +77,7 @@ class Part:
 
     def folds(self) -> Iterator[tuple[Any, Any]]:
         """Rows to fit on and to measure on, each as one block (X, y)."""
-        for both in folds_of(self.kind, self.y, self.cv, self.seed):
+        for both in self._folds():
             parts = [self.X[rows] for rows in both]
             if self.prepare is not None:
                 parts = [*map(self.prepare(parts[0]), parts)]
@@ -80,8 +86,12 @@ class Part:
 
     def parts(self, cv: int) -> Iterator[Part]:
         """The rows to fit on of every fold, to be divided once more."""
-        for train, _ in folds_of(self.kind, self.y, self.cv, self.seed):
-            yield replace(self, X=self.X[train], y=self.y[train], cv=cv)
+        for train, _ in self._folds():
+            groups = None if self.groups is None else self.groups[train]
+            yield replace(self, X=self.X[train], y=self.y[train], cv=cv, groups=groups)
+
+    def _folds(self) -> list[tuple[Any, Any]]:
+        return folds_of(self.kind, self.y, self.cv, self.seed, self.groups)
 
 
 def scores_by_components(estimator: Any, rows: Any) -> Array:
@@ -234,15 +244,16 @@ class ComponentsCV(BaseEstimator):
         tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
         return tags
 
-    def choose(self, X: Any, y: Any, prepare: Any = None) -> Any:
+    def choose(self, X: Any, y: Any, prepare: Any = None, groups: Any = None) -> Any:
         """The projection, not fitted, with the number of components that is best.
 
-        ``prepare`` learns from the rows to fit on, in every fold, how rows become features.
+        ``prepare`` learns from the rows to fit on, in every fold, how rows become features. Rows of
+        one of the ``groups`` are in one fold.
         """
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
         kind = "classes" if y.ndim == 1 and is_classifier(self.estimator) else kind
-        rows = Part(kind, X, y, self.cv, self.random_state, prepare)
+        rows = Part(kind, X, y, self.cv, self.random_state, prepare, groups=groups)
         l, _ = choose_components(self.estimator, rows)
         return clone(self.estimator).set_params(n_components=l)
 

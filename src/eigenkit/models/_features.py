@@ -237,7 +237,7 @@ def learn_features(
 ) -> Features:
     """Learn everything between the file and the estimator; each part takes one pass."""
     given, names = blocks, source.feature_names
-    blocks = lambda: complete(given, missing, source.categorical_names)  # noqa: E731
+    blocks = lambda: complete(given, missing, source.named_cells)  # noqa: E731
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
         learn_categories(source.path, name, blocks)
@@ -260,16 +260,16 @@ def learn_features(
     return replace(features, scale=learn_scale(parts, scale))
 
 
-def complete(blocks: Blocks, missing: str, categorical: Sequence[str]) -> Iterator[Block]:
+def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
     """The blocks, without rows that miss a value where those are to be dropped."""
     if missing != "drop":
         return iter(blocks())
-    return (drop_missing(block, categorical) for block in blocks())
+    return (drop_missing(block, named) for block in blocks())
 
 
-def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
-    """The rows of a block without missing values, or categories missing in these columns."""
-    gaps = incomplete(block, categorical)
+def drop_missing(block: Block, named: Sequence[str] = ()) -> Block:
+    """The rows of a block without missing values, or names missing in these columns."""
+    gaps = incomplete(block, named)
     return block if not gaps.any() else block.take(np.flatnonzero(~gaps))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from eigenkit.files import Target
 from eigenkit.files._common import size
 from eigenkit.models._choosing import Part, fold_of_rows
-from eigenkit.models._features import Features, complete
+from eigenkit.models._features import Features
 from eigenkit.models._parsed import Scratch, Stored, unsaid
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
@@ -33,6 +33,7 @@ class FitRows:
     cv: int  # folds, and how they are drawn
     seed: int
     classifier: str  # on top of a projection
+    groups: np.ndarray | None  # rows that belong together, in memory
     say: Callable[[str], None] = unsaid
     seconds: float = 0.0  # that one pass over the file takes
     checkpoint: str | Path | None = None
@@ -48,7 +49,7 @@ class FitRows:
         """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
         self.n = 0
         matrix = self.features.raw if raw else self.features.matrix
-        for block in complete(self.blocks, self.features.missing, self.features.categorical):
+        for block in self.blocks():
             if len(block):
                 y = self.target.encode(block.path or self.path, block.labels, block.start)
                 self.n += len(y)
@@ -91,7 +92,8 @@ class FitRows:
     def in_memory(self) -> Part:
         """All rows, as they are before filling in and scaling."""
         ((X, y),) = self._make(raw=True) if self.prepare.learns else self
-        return Part(self.kind, X, y, self.cv, self.seed, self.prepare, self.classifier)
+        how = self.cv, self.seed, self.prepare, self.classifier, self.groups
+        return Part(self.kind, X, y, *how)
 
     def _prepared(
         self, folds: Iterator[tuple[RowBlocks, RowBlocks]]

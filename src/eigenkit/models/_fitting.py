@@ -15,6 +15,7 @@ import numpy as np
 
 from eigenkit.estimators._alphas import largest_of_best, rises, search_alphas
 from eigenkit.files import Data, FileError, Source, Target
+from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
 from eigenkit.linalg import Array
@@ -28,7 +29,13 @@ from eigenkit.models._choosing import (
     folds_of,
     scores_by_alpha,
 )
-from eigenkit.models._features import Features, learn_features, view_columns, view_params
+from eigenkit.models._features import (
+    Features,
+    complete,
+    learn_features,
+    view_columns,
+    view_params,
+)
 from eigenkit.models._fit_rows import FitRows, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top, sums_of
 from eigenkit.models._model import Model, how_fitted
@@ -79,7 +86,7 @@ def fit_model(
     Parameters
     ----------
     source : Source
-        From :func:`eigenkit.files.open_file`.
+        From :func:`eigenkit.files.open_file`; with ``groups``, no fold divides one.
     method : str
         A name of :data:`eigenkit.registry.METHODS`.
     data : Data, optional
@@ -124,11 +131,18 @@ def fit_model(
     """
     tick, found, begun = tick or unsaid, find(method), time.monotonic()
     check_choice("classifier", classifier, CLASSIFIERS)
+    if stream and source.group_name is not None:
+        raise ValueError(
+            "--groups needs all rows in memory: folds of blocks do not keep groups together; leave "
+            "--stream and --checkpoint out, or the column with --ignore."
+        )
     if task == "classes":
         source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     values = hashlib.sha256() if stream and checkpoint is not None else None
     labels, _ = labels_of(source, blocks, missing, partial(note, values) if values else unsaid)
+    blocks = partial(complete, blocks, missing, source.named_cells)
+    groups = None if stream else groups_in(source, next(iter(blocks())))
     target = target_in(source, labels, task)
     check_target(source.path, found, target)
     features = learn_features(
@@ -141,7 +155,7 @@ def fit_model(
         ngrams=ngrams,
     )
     prepare = Preparation(missing, scale, features.n_numbers)
-    known = features, target, stream, prepare, cv, random_state, classifier, say or unsaid
+    known = features, target, stream, prepare, cv, random_state, classifier, groups, say or unsaid
     rows = FitRows(source.path, blocks, *known, seconds=time.monotonic() - begun)
     if values is not None:
         rows.checkpoint = checkpoint
@@ -167,6 +181,8 @@ def fit_model(
         "seed": random_state,
         "views": list(views),
     }
+    if groups is not None:
+        how["groups"] = {"column": source.group_name, "n": len(np.unique(groups))}
     linear = on_top(
         found,
         target,
@@ -176,7 +192,10 @@ def fit_model(
         estimator,
     )
     if quality and not stream:
-        how["quality"] = _quality(estimator, rows, took, choose if searches else None)
+        try:
+            how["quality"] = _quality(estimator, rows, took, choose if searches else None)
+        except ValueError as error:  # a fold without one of the classes, say
+            how |= {"quality": None, "unmeasured": str(error).split("\n")[0]}
     return Model(found.name, features, estimator, linear, target, how)
 
 
@@ -195,7 +214,7 @@ def _forecast(
     grid = 0 if alphas is None else _GRID if callable(alphas) else len(alphas)
     per_fold = fits_per_fold(method.kind) if components == "cv" else 0
     n_fits = rows.cv * (grid + int(quality) + per_fold) + 1
-    train, _ = folds_of(rows.target.kind, y, rows.cv, rows.seed)[0]
+    train, _ = folds_of(rows.target.kind, y, rows.cv, rows.seed, rows.groups)[0]
     begun = time.monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -264,15 +283,17 @@ def _searched(scores: np.ndarray, rows: FitRows | Part) -> dict[str, Any]:
 
 def _quality(
     estimator: Any, rows: FitRows, took: float, choose: Callable[[Part], Any] | None
-) -> dict[str, Any] | None:
-    """The score on rows left out; None where it cannot be computed or would take too long.
+) -> dict[str, Any]:
+    """The score on rows left out; an error where it cannot be computed or would take too long.
 
     What was chosen is chosen again in every fold: a choice by all rows has seen those left out.
     With many entries that matters less, and takes too long.
     """
     ((X, y),) = rows
-    if _n_entries(X) > _MOST_ENTRIES or len(y) < 2 * rows.cv:
-        return None
+    if _n_entries(X) > _MOST_ENTRIES:
+        raise ValueError(f"{_n_entries(X):,} numbers would take long")
+    if len(y) < 2 * rows.cv:
+        raise ValueError(f"{len(y)} rows are too few for {rows.cv} folds")
     estimators: Iterator[Any] = repeat(estimator)
     part, nested = rows.in_memory(), False
     if choose is not None and _n_entries(X) < _LARGE:
@@ -282,23 +303,21 @@ def _quality(
                 f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
                 f"{time_of(_INNER * took)}: --no-quality leaves that out"
             )
-    found = _measured(estimators, part)
-    if found is None and nested:  # a class of few rows is in no part of some part
+    try:
+        found = _measured(estimators, part)
+    except ValueError:  # a class of few rows is in no part of some part
+        if not nested:
+            raise
         found, nested = _measured(repeat(estimator), part), False
-    if found is None:
-        return None
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
     told = {"folds": rows.cv, "nested": nested, "without_features": _without_features(rows.kind, y)}
     return {"score": SCORES[rows.kind], **score, **told}
 
 
-def _measured(estimators: Iterator[Any], part: Part) -> Array | None:
+def _measured(estimators: Iterator[Any], part: Part) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            return cross_validated(estimators, part)
-        except ValueError:  # a fold without one of the classes, say
-            return None
+        return cross_validated(estimators, part)
 
 
 def _without_features(kind: str, y: Array) -> float:

@@ -185,7 +185,7 @@ def labels_of(
     Whether digits are names shows when all labels are known: if so, the rows are read again.
     """
     labels, seen = [], []
-    for block in complete(blocks, missing, source.categorical_names):
+    for block in complete(blocks, missing, source.named_cells):
         if missing != "drop":
             check_all_complete(source, block)
         if len(block):
@@ -240,7 +240,7 @@ def parsed(
     target = None if labels is None else target_in(source, labels, task, part=part)
     if not simple:
         features = learn_features(source, blocks, scale=scale, missing=missing)
-        some = (b for b in complete(blocks, missing, source.categorical_names) if len(b))
+        some = (b for b in complete(blocks, missing, source.named_cells) if len(b))
         stored = tuple(Stored.of(scratch, features.matrix(source.path, block)) for block in some)
     if target is None:
         return list(stored), None
