@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,6 +91,8 @@ def predict(
 
     fitted = load(model)
     options = reading({**given, "keep": keep}, stream=True, expected=fitted.expected())
+    if proba:
+        _doubt_probabilities(fitted)
     if long or top is not None:
         if scores and proba:
             raise o.bad("--scores", "a line has one number: choose --scores or --proba.")
@@ -99,6 +102,17 @@ def predict(
     return _apply(
         model, data, out, options, names, _with_kept(columns), force, as_json, keep_formulas
     )
+
+
+def _doubt_probabilities(model: Model) -> None:
+    """With enough features any rows are told apart, and a Gaussian is sure of itself."""
+    d, n = model.features.n_features, model.how["n_rows"]
+    if model.has_probabilities and d >= n:
+        warnings.warn(
+            f"{model.method} was fitted to {d} features on {n} rows: its probabilities are near 0 "
+            "and 1 even where they are wrong; take them as an order, not as chances.",
+            stacklevel=2,
+        )
 
 
 def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
@@ -257,9 +271,12 @@ def score(
 def _shown(metric: str, value: Any) -> Any:
     """A cell for reading: four decimals, of errors as many as suit their unit."""
     from eigenkit.evaluation.metrics import decimals
+    from eigenkit.report.words import NOTHING
 
     if not isinstance(value, float):
         return value
+    if value != value:
+        return NOTHING
     digits = decimals(metric.lower(), [value])
     return f"{value:.{4 if digits == 3 else digits}f}"
 

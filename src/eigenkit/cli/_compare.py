@@ -123,6 +123,8 @@ def compare(
     else:
         files = load_both(data, test, options, as_json, given["missing"])
     prepared = _prepare(files, given["task"], **o.feature_options(given))
+    if test is None and train_size is None:
+        _check_folds(cv, prepared)
     record = _evaluated(
         prepared,
         _estimators(named, methods == "all", prepared, given, views),
@@ -153,6 +155,19 @@ def _check_splits(
         raise o.bad("--test", f"the test file is the only split: leave out {' and '.join(named)}.")
     if train_size is not None and cv is not None:
         raise o.bad("--train-size", "random partitions have no folds: leave out --cv.")
+
+
+def _check_folds(cv: int | None, prepared: _Prepared) -> None:
+    """Refuse more folds than rows, or groups, in words that say who wanted them."""
+    what, n = "rows", len(prepared.y)
+    if prepared.groups is not None:
+        what, n = "groups", len(set(prepared.groups))
+    if n < (cv or 5):
+        default = "" if cv else ", the default,"
+        few = f"give from 2 to {n}" if n > 1 else f"add {what}"
+        raise o.bad(
+            "--cv", f"{cv or 5} folds{default} need {cv or 5} {what}, and there are {n}: {few}."
+        )
 
 
 def _code(record: dict[str, Any]) -> int:

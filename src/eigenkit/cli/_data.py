@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Products with a sparse matrix pay below this share of entries, on more than a few numbers.
 _MOSTLY, _LARGE = 0.15, 100_000
+# Fewer copies than this share of the rows change little.
+_COPIES = 0.05
 # Rows that are counted at once.
 _AT_ONCE = 10_000
 
@@ -32,7 +34,7 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     known = {field.name for field in fields(Reading)}
     found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
-        found[name] = o.split(found.get(name))
+        found[name] = tuple(item for item in found.get(name) or () if item.strip(" ,"))
     words = options.get("task") == "classes"
     return Reading(**found, words=words, max_bytes=o.memory(options["max_memory"]), **more)
 
@@ -95,6 +97,7 @@ def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") 
     _warn_of_row_numbers(data)
     if missing == "drop":
         data = _without_gaps(data)
+    _warn_of_copies(data)
     return data if missing == "keep" else replace(data, X=_stored_sparse(data.X))
 
 
@@ -229,6 +232,25 @@ def _warn_of_row_numbers(data: Data) -> None:
         )
 
 
+def _warn_of_copies(data: Data) -> None:
+    """Copies of rows in other folds make any method look good that remembers."""
+    from eigenkit.files._checks import groups_in
+    from eigenkit.files._repeats import repeated_rows
+
+    if data.source.options.expected is not None:
+        return
+    block, source = data.block(), data.source
+    n, found = len(block), repeated_rows(block, groups_in(source, block))
+    if found > _COPIES * n:
+        source.found["repeated"] = f"{found} of {n} rows repeat others"
+        warnings.warn(
+            f"{source.path}: {source.found['repeated']}, labels and all: if they are copies, keep "
+            "one of each, or name what belongs together with --groups; otherwise rows to test are "
+            "among those learned from.",
+            stacklevel=2,
+        )
+
+
 def open_in_memory_or_blocks(
     path: str,
     options: Reading,
@@ -281,4 +303,6 @@ def found_line(path: str, found: dict[str, Any]) -> str:
         words.append(f"rows named by {name}")
     if "index_base" in found:
         words.append(f"first feature {found['index_base']}")
+    if "repeated" in found:
+        words.append(found["repeated"])
     return clean(f"{path}: {', '.join(words)}, {found.get('columns')} columns")

@@ -49,7 +49,8 @@ def explain(
     if row > n:
         raise FileError(data, f"it has {counted(n, 'row')}: there is no row {row}.")
     record = explained(fitted, data, whole.block(), row - 1, label, top)
-    return Result(record, "\n\n".join(_told(item) for item in record["labels"]))
+    kinds = fitted.how["found"].get("kinds") or {}
+    return Result(record, "\n\n".join(_told(item, kinds) for item in record["labels"]))
 
 
 def explained(
@@ -131,8 +132,11 @@ def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
     return [int(j) for j in np.flatnonzero(told)] or [int(np.argmax(scores))]
 
 
-def _told(item: dict[str, Any]) -> str:
-    rows = [[f["feature"], f"{f['value']:.4g}", f"{f['adds']:+.4g}"] for f in item["features"]]
+def _told(item: dict[str, Any], kinds: dict[str, str | None]) -> str:
+    rows = [
+        [f["feature"], _written(f["value"], kinds.get(f["feature"])), f"{f['adds']:+.4g}"]
+        for f in item["features"]
+    ]
     if item["n_other_features"]:
         rows.append(["all other features", "", f"{item['other_features']:+.4g}"])
     begin = f"{clean(item['label'])}: score {item['score']:.4g}"
@@ -142,6 +146,23 @@ def _told(item: dict[str, Any]) -> str:
         parts = ", ".join(f"{j + 1}: {v:+.3g}" for j, v in enumerate(item["components"]))
         lines.append(f"by component: {parts}")
     return "\n".join(lines)
+
+
+def _written(value: float, kind: str | None) -> str:
+    """A value for reading: a date as a date, others in a few digits.
+
+    Examples
+    --------
+    >>> from eigenkit.cli._explain import _written
+    >>> _written(19794.0, "date"), _written(19794.25, "date"), _written(0.25, None)
+    ('2024-03-12', '2024-03-12 06:00', '0.25')
+    """
+    if kind != "date":
+        return f"{value:.4g}"
+    import numpy as np
+
+    moment = np.datetime64(round(value * 1440), "m")
+    return str(moment).replace("T00:00", "").replace("T", " ")
 
 
 def export(

@@ -15,7 +15,7 @@ from eigenkit.files._cells import as_number, fits, is_code
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, pick, roles
+from eigenkit.files._roles import Table, items_of, pick, roles
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
 from eigenkit.shell import shown
 
@@ -114,7 +114,8 @@ class Arff(Delimited):
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
             return ()
-        ignored = self._named(pick(self.path, options.ignore, self.names, "--ignore"))
+        given = items_of(options.ignore, self.names)
+        ignored = self._named(pick(self.path, given, self.names, "--ignore"))
         return tuple(name for name in self._all_listed(options) if name not in ignored)
 
     def _all_listed(self, options: Reading) -> tuple[str, ...]:

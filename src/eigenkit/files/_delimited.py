@@ -36,7 +36,7 @@ from eigenkit.files._cells import (
 )
 from eigenkit.files._common import Block, Reading, check_unique, listed
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, are_names, how_to_read, roles
+from eigenkit.files._roles import Table, are_names, how_to_read, roles, units_in
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -139,6 +139,13 @@ class Delimited(Table):
                 strange |= {self.names[j]: cells} if here[j] is None else {}
         if strange:
             raise self._not_numbers(strange)
+        numbers = (j for j in self.roles.features if j not in here)
+        units = units_in(rows, numbers, self.convert) if self.header else ""
+        if units and self.options.on_error != "skip":
+            raise self.error(
+                f"the row below the names holds no number ({shown(units)[1:-1]}), but those after "
+                "it do: if it holds units, remove it."
+            )
         found = self._settle_kinds(here)
         self._find_labels(rows)
         return found

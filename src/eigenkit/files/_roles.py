@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from eigenkit.files._cells import is_code, is_missing, is_number, repeats
+from eigenkit.files._cells import fits, is_code, is_missing, is_number, repeats
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -80,6 +80,15 @@ class Roles:
     categorical: tuple[int, ...] = ()
 
 
+def items_of(given: Iterable[str], names: Sequence[str]) -> list[str]:
+    """What is named, with commas between them; the whole where a column is called so."""
+    known, found = {*map(composed, names)}, list[str]()
+    for item in given:
+        parts = [item] if composed(item) in known else item.split(",")
+        found += [part.strip() for part in parts if part.strip()]
+    return found
+
+
 def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
     """Positions of the columns named, by name, pattern or position."""
     found: list[int] = []
@@ -112,7 +121,7 @@ def are_names(first: Sequence[str], options: Reading) -> bool:
     model = options.expected
     if model is None:
         given = (options.labels, options.text, options.ignore, options.categorical)
-        wanted = {*chain(*given), options.index, options.groups}
+        wanted = {*items_of(chain(*given), first), options.index, options.groups}
         return any(c in wanted and not is_missing(c) and not _POSITION.fullmatch(c) for c in first)
     known = [*(model.features or ()), *model.text]
     if any(c in {*known, *model.labels, *options.keep} and not is_number(c) for c in first):
@@ -125,6 +134,14 @@ def _spelt(name: str) -> str:
     """A name; numbers as they are usually written: 1100.0 and 1100 are one wavelength."""
     plain = is_number(name) and not is_missing(name) and not is_code(name)
     return f"{float(name):.17g}" if plain else composed(name)
+
+
+def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any) -> str:
+    """The first row in columns whose others hold numbers, if it holds words: probably units."""
+    if len(rows) < 3:
+        return ""
+    cells = [rows[0][j] for j in columns if j < len(rows[0]) and not is_missing(rows[0][j])]
+    return "" if any(fits(convert, cell) for cell in cells) else ", ".join(cells)
 
 
 def how_to_read(columns: dict[str, list[str]]) -> str:
@@ -152,7 +169,7 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
             _places(path, names, header, options.expected.labels, "labels")
-        kept = tuple(pick(path, options.keep, names, "--keep"))
+        kept = tuple(pick(path, items_of(options.keep, names), names, "--keep"))
         return replace(found, labels=found.labels if options.truth else [], kept=kept)
     named, ignored = _named(path, names, options)
     labels, groups = named["labels"], named["groups"]
@@ -181,11 +198,14 @@ def _named(
     A name is more certain than a pattern, and of two patterns that of --ignore counts.
     """
     found: dict[str, list[int]] = {}
-    left_out = pick(path, options.ignore, names, "--ignore")
-    left_out_by_name = _by_name(path, options.ignore, names)
+    ignored = items_of(options.ignore, names)
+    left_out, left_out_by_name = (
+        pick(path, ignored, names, "--ignore"),
+        _by_name(path, ignored, names),
+    )
     for what in ("labels", "text", "categorical", "groups", "index"):
         given = getattr(options, what) or ()
-        items = [given] if isinstance(given, str) else given
+        items = [given] if isinstance(given, str) else items_of(given, names)
         columns, sure = pick(path, items, names, f"--{what}"), _by_name(path, items, names)
         for j in sorted(sure & left_out_by_name):
             raise FileError(path, _twice(names[j], what, "ignore"))

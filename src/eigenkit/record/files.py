@@ -248,10 +248,11 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.json'
     """
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(text := Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
-        raise RecordError(
-            f"{os.fspath(path)} is not JSON ({str(error)[:80]}): give the record of a run."
-        ) from error
+        name, model = os.fspath(path), text.startswith(b"EIGENKIT")
+        what = "is no record of a run: give what eigenkit compare --out wrote."
+        what = "is a model file: see it with eigenkit inspect." if model else what
+        raise RecordError(f"{name} {what}") from error
     from_dict(record)
     return dict(record)

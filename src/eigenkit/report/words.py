@@ -215,6 +215,10 @@ def headline(run: Run) -> str:
         text += f" {_listed(failed)} gave no result, so nothing is known about "
         text += "it." if len(failed) == 1 else "them."
     text += _no_better_than_chance(run, done[0])
+    if (guess := beaten_by(run)) and (ours := _of_ours(run)):
+        text += (
+            f" {visible(ours[0].name)} does not beat {visible(guess)}, so there is nothing to fit."
+        )
     partly = [method for method in done if method.failures]
     return text + (f" {_listed(partly)} failed on some splits." if partly else "")
 
@@ -297,9 +301,25 @@ def _next(method: Method, metric: str) -> str:
 
 
 def recommended(run: Run) -> Method | None:
-    """What to fit: the simplest of ours that is level with the best of ours, and near it."""
-    ours = [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
-    return simplest(near_first(run, ours))[0] if ours else None
+    """What to fit: the simplest of ours that is level with the best of ours, and near it.
+
+    None where nothing beats a guess.
+    """
+    ours = _of_ours(run)
+    return simplest(near_first(run, ours))[0] if ours and not beaten_by(run) else None
+
+
+def _of_ours(run: Run) -> list[Method]:
+    return [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
+
+
+def beaten_by(run: Run) -> str:
+    """The guess that is at least as good as the best of ours: "" if none is."""
+    best = max((main_score(run, m) or 0.0 for m in _of_ours(run)), default=np.inf)
+    guesses = {m.name: main_score(run, m) for m in run.methods if m.estimator.startswith("Dummy")}
+    if run.data.kind != "numbers":
+        guesses["chance"] = 0.5
+    return next((name for name, g in guesses.items() if g is not None and g >= best), "")
 
 
 def before_fit(run: Run) -> str:
