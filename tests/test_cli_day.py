@@ -322,7 +322,7 @@ OPTIONS = ["--labels", "bought", "--index", "id", "--categorical", "city", "--mi
 def test_columns_as_people_have_them(folder: Path) -> None:
     write_rows("people.csv", NAMES, people(120))
     message = " ".join(run("fit", "people.csv", "--labels", "bought", "-o", "m.ek", code=1).split())
-    assert "2 columns hold text ('id', 'city'): add --categorical city --text id" in message
+    assert "2 columns hold text ('id', 'city'): add --categorical city --index id" in message
     found = run_json("fit", "people.csv", *OPTIONS, "-m", "lda", "-o", "m.ek")
     assert found["n_features"] == 6
     assert run_json("score", "m.ek", "people.csv")["scores"]["accuracy"] > 0.8

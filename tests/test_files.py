@@ -295,6 +295,26 @@ def test_all_columns_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> No
     fails(path, "2 columns hold text ('city', 'notes'): add --categorical city --text notes")
 
 
+@pytest.mark.parametrize(
+    ("cells", "marks"),
+    [
+        (("7.631,34", "12.004,5"), "--decimal comma --thousands point"),
+        (("7 631,34", "12 004,5"), "--decimal comma --thousands space"),
+        (("7\u202f631,34", "12\u202f004,5"), "--decimal comma --thousands space"),
+        (("7'631.34", "12'004.5"), "--thousands apostrophe"),
+    ],
+)
+def test_numbers_and_names_of_rows_are_not_taken_for_text(
+    tmp_path: Path, cells: tuple[str, str], marks: str
+) -> None:
+    rows = "".join(f"R{i:03};{'uv'[i % 2]};{cells[i % 2]}\n" for i in range(8))
+    told = f"add --categorical city --index id, if {cells[0]!r} is a number, give {marks}, name"
+    path = write(tmp_path / "a.csv", "id;city;price\n" + rows)
+    fails(path, f"3 columns hold text ('id', 'city', 'price'): {told}")
+    two = "".join(f"R{i};S{i};{i}\n" for i in range(8))
+    fails(write(tmp_path / "b.csv", "id;key;x\n" + two), "add --ignore id,key, name them")
+
+
 def test_columns_that_look_like_labels_are_told(tmp_path: Path) -> None:
     text = "a,b,c,tag_u,tag_v\n1,2,3,0,1\n3,4,5,1,0\n"
     data = get(write(tmp_path / "a.csv", text), labels=("tag_u",))

@@ -184,6 +184,11 @@ def repeats(cells: Sequence[str]) -> bool:
     return 2 * len({cell.strip() for cell in cells}) <= len(cells)
 
 
+def name_rows(cells: Sequence[str]) -> bool:
+    """Whether cells are names of rows rather than text: all differ, and none is several words."""
+    return len(cells) > 3 and len({*cells}) == len(cells) and not any(c.split()[1:] for c in cells)
+
+
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number, or nothing."""
     return fits(as_number, cell)

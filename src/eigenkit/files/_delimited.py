@@ -191,11 +191,14 @@ class Delimited(Table):
             example = shown(example_of(columns[names[0]]))
             what, them = f"column {shown(names[0])} holds text ({example})", "it"
         hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
-        if all(looks_marked(example_of(columns[name])) and not hints[name] for name in names):
-            marks = marks_of(*(cell for cells in columns.values() for cell in cells))
-            example = shown(example_of(columns[names[0]]))
-            marks = marks or "--decimal or --thousands"
-            return self.error(f"{what}: if {example} is a number, give {marks}.")
+        marked = [n for n in names if not hints[n] and looks_marked(example_of(columns[n]))]
+        marks = marks_of(*(cell for name in marked for cell in columns[name]))
+        if marked and (marks or marked == names):
+            example = shown(example_of(columns[marked[0]]))
+            hint = f"if {example} is a number, give {marks or '--decimal or --thousands'}"
+            hints |= dict.fromkeys(marked, hint)
+            if marked == names:
+                return self.error(f"{what}: {hint}.")
         if self.options.expected is not None:  # whose columns are what they are
             steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
             return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")

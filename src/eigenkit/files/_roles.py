@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from eigenkit.files._cells import fits, is_code, is_missing, is_number, repeats
+from eigenkit.files._cells import fits, is_code, is_missing, is_number, name_rows, repeats
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -147,8 +147,10 @@ def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any
 def how_to_read(columns: dict[str, list[str]]) -> str:
     """Options for columns of text; names with numbers that repeat may say what belongs together."""
     few = [name for name, cells in columns.items() if repeats(cells)]
-    text = [name for name in columns if name not in few]
-    options = [("--categorical", few), ("--text", text)]
+    rows = [name for name, cells in columns.items() if name_rows(cells)]
+    text = [name for name in columns if name not in (*few, *rows)]
+    by_name = "--index" if len(rows) == 1 else "--ignore"
+    options = [("--categorical", few), ("--text", text), (by_name, rows)]
     add = " ".join(f"{option} {_argument(names)}" for option, names in options if names)
     names = [n for n in few if all(any(map(str.isdigit, cell)) for cell in columns[n])]
     if not names:
