@@ -315,6 +315,19 @@ def test_numbers_and_names_of_rows_are_not_taken_for_text(
     fails(write(tmp_path / "b.csv", "id;key;x\n" + two), "add --ignore id,key, name them")
 
 
+@pytest.mark.parametrize("marks", [",", ",,", ",,,"])
+@pytest.mark.parametrize("above", [True, False])
+def test_columns_without_name_and_content_are_none(tmp_path: Path, marks: str, above: bool) -> None:
+    rows = [f"{i},{2 * i},{'uv'[i % 2]}{marks}\n" for i in range(6)]
+    path = write(tmp_path / "a.csv", f"a,b,class{marks if above else ''}\n{''.join(rows)}")
+    for label in ("class", "-1"):
+        data = get(path, labels=(label,))
+        assert data.source.feature_names == ["a", "b"]
+        assert data.labels == [*"uvuvuv"]
+    write(path, f"a,b,class,,\n{rows[0].strip(chr(10) + ',')},7,8\n")
+    fails(path, "two columns are named ''")
+
+
 def test_columns_that_look_like_labels_are_told(tmp_path: Path) -> None:
     text = "a,b,c,tag_u,tag_v\n1,2,3,0,1\n3,4,5,1,0\n"
     data = get(write(tmp_path / "a.csv", text), labels=("tag_u",))

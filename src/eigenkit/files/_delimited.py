@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -109,22 +108,21 @@ class Delimited(Table):
     def _name_columns(self, rows: list[list[str]]) -> None:
         asked = self.options.header
         first = [cell.strip() for cell in rows[0]]
-        if len(rows) > 1 and asked is not False and len(rows[1]) == len(first) + 1:
-            # A mark at the end of every row, or, as R writes tables, row names without a name.
-            ends = all(not row[-1].strip() for row in rows[1:])
-            first = [*first, ""] if ends else ["", *first]
+        more = len(rows[1]) - len(first) if len(rows) > 1 and asked is not False else 0
+        if more > 0 and _are_empty(rows[1:], len(first)):  # marks at the end of every row
+            first += [""] * more
+        elif more == 1:  # as R writes tables, row names without a name
+            first = ["", *first]
         guess = are_names(first, self.options) or looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else [f"c{j + 1}" for j in range(len(first))]
-        check_unique(self.path, self.names, line=1)
+        n = len(first)  # without columns at the end that have neither a name nor content
+        while self.header and n > 1 and not first[n - 1] and _are_empty(rows[1:], n - 1):
+            n -= 1
+        check_unique(self.path, self.names[:n], line=1)
         if self.header and len(rows) == 1:
             raise self.error("it holds a header and no rows.", line=1)
-        found = roles(self.path, self.names, self.header, self.options)
-        last = len(self.names) - 1
-        empty = not any(cell.strip() for row in rows[1:] for cell in row[last:])
-        if self.header and not self.names[last] and empty:  # a mark at the end of every line
-            found = replace(found, features=[j for j in found.features if j != last])
-        self._assign(found)
+        self._assign(roles(self.path, self.names[:n], self.header, self.options))
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
         """What the columns of features hold; one error names all that hold text."""
@@ -382,6 +380,11 @@ class Delimited(Table):
         if self.options.label_separator is None:
             return [as_class(row[0]) for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]
+
+
+def _are_empty(rows: list[list[str]], begin: int) -> bool:
+    """Whether all cells from a column on are."""
+    return not any(cell.strip() for row in rows for cell in row[begin:])
 
 
 def _is_empty(row: list[str]) -> bool:
