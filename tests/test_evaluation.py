@@ -445,6 +445,32 @@ def test_a_grid_of_our_own_goes_on_where_scores_rise_at_its_end():
     assert f"chosen from {len(search['alphas'])} values" in " ".join(render_text(record).split())
 
 
+def test_means_over_some_splits_are_marked_and_come_last():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = np.where(np.isin(np.arange(80), [3, 50, 70]), "rare", "common")
+    X[y == "rare"] += 3
+
+    class Picky(LDA):
+        def fit(self, X, y=None, sample_weight=None):
+            if np.abs(X).sum() > limit:
+                raise ValueError("too much")
+            return super().fit(X, y, sample_weight)
+
+    sizes = sorted(
+        np.abs(np.delete(X, rows, axis=0)).sum() for rows in np.arange(80).reshape(4, 20)
+    )
+    limit = (sizes[1] + sizes[2]) / 2
+    folds = [(np.setdiff1d(np.arange(80), test), test) for test in np.arange(80).reshape(4, 20)]
+    methods = {"picky": Picky(), "lda": LDA()}
+    record = evaluate(X, y, methods, cv=folds, inner_cv=2, alphas=[0.1, 1.0], baselines=False)
+    text = " ".join(render_text(record).split())
+    assert "picky 2 of 4" in text
+    assert "mean AUC over labels 3 of 4" in text
+    table = text[text.index("Scores on the test parts") :]
+    assert table.index(" lda ") < table.index(" picky ")
+
+
 def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
     X = data()[0]
     small, large = auto_alphas(X), auto_alphas(100 * X)

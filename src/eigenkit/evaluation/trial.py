@@ -245,10 +245,11 @@ def choose_alpha(
         return sign * np.array(found)
 
     def choose(scores: Array) -> int:
-        if np.isnan(scores).any(axis=0).all():
+        defined = ~np.isnan(scores).all(axis=1)  # a fold may lack a class, whatever the alpha
+        if not defined.any():
             name = plan.alpha_score
             raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
-        return largest_of_best(scores)
+        return largest_of_best(scores[defined])
 
     with clock(outcome, "choose alpha"):
         tried, scores, best = search_alphas(plan.alphas, scores_of, choose, grows=plan.grows)

@@ -55,9 +55,27 @@ def comparison(run: Run) -> Table:
         "Scores on the test parts",
         ["method", *columns],
         rows,
-        note=f"Mean ± standard deviation over the splits; for {losses} less is better.",
+        note=f"Mean ± standard deviation over the splits; for {losses} less is better."
+        + _of_some_splits(methods, metrics),
         strong=frozenset(strong),
     )
+
+
+def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
+    """Which means leave out splits: of methods that failed there, and of scores not defined there.
+
+    A score may need every class in the test part.
+    """
+    found = []
+    for method in methods:
+        n, failed = len(next(iter(method.scores.values())).values), len(method.failures)
+        found += [f"{visible(method.name)} {n - failed} of {n}"] if 0 < failed < n else []
+    for key, (words, _) in metrics.items():
+        whole = [m.scores[key].values for m in methods if key in m.scores and not m.failures]
+        known = min((sum(v is not None for v in values) for values in whole), default=0)
+        if whole and 0 < known < len(whole[0]):
+            found.append(f"{words} {known} of {len(whole[0])}")
+    return f" Of fewer splits: {', '.join(found)}." if found else ""
 
 
 def paired(run: Run) -> Table:
@@ -90,7 +108,7 @@ def responses(run: Run) -> Table:
 
 
 def _best(methods: list[Method], key: str, metrics: Metrics) -> list[int]:
-    means = [m.scores[key].mean if key in m.scores else None for m in methods]
+    means = [m.scores[key].mean if key in m.scores and not m.failures else None for m in methods]
     found = [value for value in means if value is not None]
     if len(found) < 2:
         return []

@@ -59,8 +59,16 @@ def main_score(run: Run, method: Method) -> float | None:
 
 
 def ranked(run: Run) -> list[Method]:
-    """The methods, best first, those without a result last."""
-    return sorted(run.methods, key=lambda m: 1.0 if (s := main_score(run, m)) is None else -s)
+    """The methods, best first; then those that failed on some splits, and those without a result.
+
+    Means over different splits do not compare.
+    """
+
+    def place(method: Method) -> tuple[bool, bool, float]:
+        score = main_score(run, method)
+        return score is None, bool(method.failures), -(score or 0.0)
+
+    return sorted(run.methods, key=place)
 
 
 def difference(run: Run, a: Method, b: Method) -> Difference | None:
