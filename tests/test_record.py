@@ -131,14 +131,14 @@ def test_whatever_is_put_anywhere_is_read_or_refused(place, value):
 def test_a_file_that_is_no_json_is_refused(tmp_path, text):
     path = tmp_path / "run.json"
     path.write_text(text)
-    with pytest.raises(RecordError, match=r"run\.json is not JSON"):
+    with pytest.raises(RecordError, match=r"run\.json is no record of a run"):
         read_record(path)
 
 
 def test_a_file_of_other_bytes_is_refused(tmp_path):
     path = tmp_path / "run.json"
     path.write_bytes(b"\xff\xfe\x80\x04")
-    with pytest.raises(RecordError, match=r"run\.json is not JSON"):
+    with pytest.raises(RecordError, match=r"run\.json is no record of a run"):
         read_record(path)
 
 
