@@ -560,4 +560,5 @@ def test_baselines_do_not_depend_on_how_features_are_stored(density: float) -> N
             {m["name"]: m for m in record["methods"]}[name]["scores"]["auc"]["mean"]
             for record in found
         ]
-        assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+        # Rows of few values tie: rounding may tell some of the 1,800 pairs apart, or not.
+        assert scores[0] == pytest.approx(scores[1], abs=0.01)
