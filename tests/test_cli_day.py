@@ -862,26 +862,19 @@ AFFINE += [("tags.csv", "tag_*", "star"), ("spectra.csv", "fat,water", "pls")]
 AFFINE += [("spectra.csv", "fat,water", "cca"), ("tags.csv", "tag_*", "pca")]
 
 
+def fit_example(name: str, labels: str, method: str, *options: str) -> None:
+    """A model of a file that comes along, as m.ek."""
+    run("example", name)
+    run("fit", name, "--labels", labels, "-m", method, *options, "-o", "m.ek", "--no-quality")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_an_explanation_adds_up_to_the_score(
     folder: Path, name: str, labels: str, method: str, scale: str
 ) -> None:
-    run("example", name)
-    run(
-        "fit",
-        name,
-        "--labels",
-        labels,
-        "-m",
-        method,
-        "--scale",
-        scale,
-        "-o",
-        "m.ek",
-        "--no-quality",
-    )
+    fit_example(name, labels, method, "--scale", scale)
     found = run_json("explain", "m.ek", name, "--row", "7", "--top", "3")
     assert found["labels"]
     for item in found["labels"]:
@@ -898,20 +891,7 @@ def test_an_exported_model_says_the_same(folder: Path, name: str, labels: str, m
     from eigenkit.files import Reading, open_file, read
     from eigenkit.models import load
 
-    run("example", name)
-    run(
-        "fit",
-        name,
-        "--labels",
-        labels,
-        "-m",
-        method,
-        "--missing",
-        "mean",
-        "-o",
-        "m.ek",
-        "--no-quality",
-    )
+    fit_example(name, labels, method, "--missing", "mean")
     run("export", "m.ek", "--onnx", "m.onnx", "--csv", "w.csv")
     model = load("m.ek")
     block = read(open_file(name, Reading(labels=tuple(labels.split(","))))).block()

@@ -161,11 +161,7 @@ def fit(
         )
     bad = source.bad_rows()
     lines = [found_line(data, source.found), *skipped_lines(bad, model), summary(model)]
-    lines += quality_lines(model)
-    if checkpoint is not None and model.linear is not None and model.linear.kind == "svm":
-        lines.append(
-            "follow and merge need --classifier gaussian: a linear SVM is no sum over rows"
-        )
+    lines += [*quality_lines(model), *_cannot_go_on(model, checkpoint)]
     if stability is not None and whole is not None:
         with progress("resampling", as_json) as advance:
             model = with_stability(model, whole, stability, given["random_state"], advance)
@@ -196,6 +192,13 @@ def _check_plain(given: dict[str, Any], views: tuple[str, ...], *others: Any) ->
             "--checkpoint or --stability, and methods that would choose the number of "
             "components need --components.",
         )
+
+
+def _cannot_go_on(model: Any, checkpoint: str | None) -> list[str]:
+    """What a model with a state lacks to take in more rows."""
+    if checkpoint is None or model.linear is None or model.linear.kind != "svm":
+        return []
+    return ["follow and merge need --classifier gaussian: a linear SVM is no sum over rows"]
 
 
 def _on_cluster(
