@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-FOLDER = Path(__file__).parent / "src" / "eigenkit" / "compiled"
+FOLDER = Path(__file__).parent / "src" / "eigenkit" / "numerics" / "compiled"
 LIBRARY = FOLDER / "products.so"
 FLAGS = ["-O3", "-shared", "-fPIC", "-fvisibility=hidden"]
 

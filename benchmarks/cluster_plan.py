@@ -18,7 +18,7 @@ from scipy import sparse
 
 from benchmarks.race import seconds
 from eigenkit.data import add_transposed, sparse_product
-from eigenkit.threads import FAN_IN
+from eigenkit.numerics.threads import FAN_IN
 
 BYTES_PER_NUMBER = 12  # a float64 and an int32 index
 CORES = 16

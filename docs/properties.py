@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 
 import eigenkit
 from eigenkit.analysis import permutation_test
-from eigenkit.registry import METHODS
+from eigenkit.estimators.registry import METHODS
 
 YES, NO = "✓", "·"
 WITH_SETTING = f"({YES})"

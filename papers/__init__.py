@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from eigenkit.evaluation.record import write_atomically
 from eigenkit.evaluation.summary import environment
-from eigenkit.record import write_atomically
 from papers import (
     annotation,
     annotation_images,

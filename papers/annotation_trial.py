@@ -23,7 +23,7 @@ from eigenkit.datasets import Dataset
 from eigenkit.evaluation.classifiers import decide
 from eigenkit.evaluation.metrics import score_all
 from eigenkit.evaluation.samples import k_fold
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 

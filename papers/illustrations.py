@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from eigenkit import CCA, PCA, ReGEC, copy_transformation, label_powerset
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.targets import TARGETS, Labels
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import COLORS, MARKERS, lines

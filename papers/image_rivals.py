@@ -16,7 +16,7 @@ import numpy as np
 from eigenkit.estimators import LDA
 from eigenkit.evaluation.samples import k_fold
 from eigenkit.images.rivals import SvmBank
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.kernel_weights import silp
 from papers.annotation_trial import COSTS, Numbers, Partition, Scores, annotate, halves, measures
 from papers.annotation_trial import mixed as mixed_kernel

@@ -14,7 +14,7 @@ from eigenkit.images import Descriptor, ImageSet, make_shapes, read_labels, read
 from eigenkit.images.extraction import Cache, cache_folder, extract, fitted
 from eigenkit.images.kernels import Plan, fit_kernels
 from eigenkit.images.shapes import write_folder
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from papers.annotation_trial import Numbers
 
 

@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import Dataset
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from papers.blocks import Block, Claim, Note, Table
 from papers.planes import (
     chosen_svm,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 Pairs = list[tuple[Array, np.ndarray]]
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 
 class RankSVM(BaseEstimator):

@@ -13,7 +13,7 @@ import numpy as np
 
 from eigenkit import PLSRegression
 from eigenkit.estimators._folds import one_standard_error
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.shrinkage import Spectrum
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import COLORS, MARKERS

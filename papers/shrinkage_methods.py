@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from eigenkit import PLSRegressionCV
 from eigenkit.data import Centered
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.shrinkage import Spectrum, coefficient_risk, fit_risk
 
 SHRUNK = {"pcr": "PCR", "ridge": "ridge", "pls": "PLS", "bounded": "PLS, bounded"}

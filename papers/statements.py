@@ -16,7 +16,7 @@ from scipy import linalg as sla
 
 from eigenkit import CCA, LDA, HypergraphSpectral, LeastSquaresProjection, OrthonormalizedPLS
 from eigenkit.datasets import make_planted
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.targets import TARGETS, Labels
 from papers.blocks import Block, Claim, Note, Table
 from papers.study import Experiment, Study

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
-from eigenkit.record import write_atomically
+from eigenkit.evaluation.record import write_atomically
 from papers.blocks import Block
 
 Tell = Callable[[str], None]

@@ -18,10 +18,10 @@ from sklearn.preprocessing import normalize
 from eigenkit.datasets import Dataset, make_planted
 from eigenkit.evaluation.samples import Samples, read_samples
 from eigenkit.evaluation.trial import target_for
-from eigenkit.linalg import Array
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.targets import TARGETS
-from eigenkit.tolerances import RANK_TOL
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import lines, slope
 from papers.study import Study

@@ -13,14 +13,13 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "late", "threads", "linalg", "compiled", "shell", "tolerances"},
+    {"exceptions", "late", "numerics", "shell"},
     {"data", "targets"},
     {"kernels", "pencil"},
     {"moments"},
     {"solvers"},
     {"estimators"},
-    {"registry", "files"},
-    {"record"},
+    {"files"},
     {"datasets", "models", "evaluation", "analysis"},
     {"report"},
     {"images"},
@@ -157,7 +156,7 @@ def _unnamed(tree: ast.Module) -> list[ast.Constant]:
 
 
 def test_every_tolerance_has_a_name_and_a_reason() -> None:
-    """In eigenkit.tolerances, or above the algorithm that it belongs to."""
+    """In eigenkit.numerics.tolerances, or above the algorithm that it belongs to."""
     found = [
         f"{_named(path)}:{number.lineno}: {number.value:g}"
         for path, tree in _trees().items()

@@ -26,10 +26,10 @@ from eigenkit import (
 )
 from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import add_gram, fill_upper
+from eigenkit.numerics.linalg import add_gram, fill_upper
+from eigenkit.numerics.threads import tree_sum
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import Settings, solve
-from eigenkit.threads import tree_sum
 
 MAKERS = {**ESTIMATORS, "pca": PCA, "ridge": CanonicalRidge, "mlda": MultilabelLDA}
 WEIGHTS = {"none": None, "counts": 3, "shares": 0.37}

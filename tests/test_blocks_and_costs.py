@@ -24,9 +24,9 @@ from eigenkit.data.blocked import Frame
 from eigenkit.data.passes import Survey
 from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.moments import stream
+from eigenkit.numerics.threads import FAN_IN, tree_sum
 from eigenkit.solvers import choose, krylov, spectral
 from eigenkit.solvers.regression import _factorization_costs, _iteration_cost, _iterations
-from eigenkit.threads import FAN_IN, tree_sum
 
 SIZE = 1000  # bytes of a block
 

@@ -10,8 +10,9 @@ from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Centered, CenteredKernel, LocalPasses
 from eigenkit.data import sparse as sparse_data
-from eigenkit.linalg import orthonormalize
 from eigenkit.moments import BlockedRows, Rows, stream
+from eigenkit.numerics.linalg import orthonormalize
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -27,7 +28,6 @@ from eigenkit.solvers.kernel_weights import lower_bound, nearest
 from eigenkit.solvers.sparse_latent import Loadings, Observed, above, bound, latent
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
-from eigenkit.tolerances import EPS
 
 
 def test_one_component_more_than_the_rank_shows_what_is_left_out():

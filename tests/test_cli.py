@@ -16,8 +16,8 @@ from click.testing import CliRunner
 import eigenkit
 from conftest import slow_but
 from eigenkit.cli import app
+from eigenkit.estimators.registry import METHODS
 from eigenkit.files import Reading, open_file, read
-from eigenkit.registry import METHODS
 
 RUNNER = CliRunner()
 RNG = np.random.default_rng(3)

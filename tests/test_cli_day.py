@@ -19,10 +19,10 @@ from conftest import slow_but
 from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.analysis import bootstrap
 from eigenkit.cli._console import Forecast, _in_other_letters, _Lines, table
+from eigenkit.estimators.registry import find
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
 from eigenkit.models._choosing import folds_of
-from eigenkit.registry import find
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)

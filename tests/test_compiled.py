@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit import CCA, compiled
+from eigenkit import CCA
 from eigenkit.data.dense import _cross, _gradient, _narrow
 from eigenkit.data.sparse import SparseRows
 from eigenkit.files._cells import MISSING
+from eigenkit.numerics import compiled
 
 needs_library = pytest.mark.skipif(
     not compiled.available(), reason="there was no C compiler, or EIGENKIT_COMPILED=0"

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from conftest import near
 from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
-from eigenkit.linalg import Cholesky
+from eigenkit.numerics.linalg import Cholesky
 from eigenkit.pencil import Pencil, Report, SparseTarget
 from eigenkit.solvers import (
     REGRESSIONS,

@@ -11,14 +11,14 @@ from scipy import sparse
 
 from eigenkit import RGCCA, PLSRegression, PLSRegressionCV, SparseCCA, SparsePLS
 from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, survey_of
-from eigenkit.linalg import plus_product
 from eigenkit.moments import Factor, Rows
+from eigenkit.numerics.linalg import plus_product
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Settings, coordinates, solve, spectral
 from eigenkit.solvers.krylov import block_cg
 from eigenkit.solvers.least_squares import targets
 from eigenkit.solvers.regression import _refined
-from eigenkit.tolerances import EPS
 
 
 @pytest.mark.parametrize("inner", [0, 1, 2])

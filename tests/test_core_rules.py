@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from eigenkit.data import Blocked, Centered, Data, LocalPasses, passes, survey_of
 from eigenkit.data.columns import largest
 from eigenkit.data.protocol import DENSE_RATE
-from eigenkit.linalg import (
+from eigenkit.numerics.linalg import (
     first_triplets,
     largest_first,
     orthonormalize,
@@ -22,6 +22,7 @@ from eigenkit.linalg import (
     symmetric_whitener,
     whitener,
 )
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.solvers import (
     component_cv,
     coordinates,
@@ -41,7 +42,6 @@ from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.orthogonal import correct
 from eigenkit.solvers.regression import choose
 from eigenkit.solvers.sparse_pairs import Request, View
-from eigenkit.tolerances import EPS
 
 
 def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):

@@ -113,9 +113,9 @@ def test_sparse_data_is_never_made_dense(rng, monkeypatch):
 def test_threads_do_not_change_bits(rng, monkeypatch):
     X = sparse.random_array((5000, 300), density=0.05, rng=rng, format="csr")
     V = rng.normal(size=(300, 20))
-    monkeypatch.setattr("eigenkit.threads.available", lambda: 3)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: 3)
     several = SparseRows(X) @ V
-    monkeypatch.setattr("eigenkit.threads.available", lambda: 1)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: 1)
     np.testing.assert_array_equal(SparseRows(X) @ V, several)
 
 

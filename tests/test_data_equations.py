@@ -25,7 +25,7 @@ from eigenkit.data import dense as dense_data
 from eigenkit.data import sparse as sparse_data
 from eigenkit.data.sparse import Sparse, SparseRows
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.threads import own_threads
+from eigenkit.numerics.threads import own_threads
 
 UNITS = {"plain": 1.0, "each its own": np.array([1e-90, 1e80, 1.0, 1e70, 1.0]), "tiny": 1e-100}
 KINDS = ["dense", "sparse", "blocks", "sparse blocks"]
@@ -172,7 +172,7 @@ def test_data_without_centring_are_taken_as_they_are():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_parts_in_threads_are_all_rows_once(weighted, monkeypatch):
     """With rows that PARTS does not divide."""
-    monkeypatch.setattr("eigenkit.threads.WORTH_PARTS", 1)
+    monkeypatch.setattr("eigenkit.numerics.threads.WORTH_PARTS", 1)
     parts: list[slice] = []
     before = dense_data.thread_map
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import eigenkit
-from eigenkit.registry import METHODS
+from eigenkit.estimators.registry import METHODS
 
 DOCS = Path(__file__).parent.parent / "docs"
 

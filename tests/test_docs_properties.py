@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils import get_tags
 
-from eigenkit.registry import METHODS
+from eigenkit.estimators.registry import METHODS
 
 FOUND = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "properties.py"))
 EACH = pytest.mark.parametrize("cls", FOUND["estimators"](), ids=lambda c: c.__name__)

@@ -43,7 +43,7 @@ EVERYTHING_ELSE = """
 import numpy as np
 from scipy import sparse
 import eigenkit, eigenkit.images, eigenkit.datasets, eigenkit.models, eigenkit.report
-from eigenkit import compiled, threads
+from eigenkit.numerics import compiled, threads
 
 assert threads.available() == 1
 assert not compiled.available()

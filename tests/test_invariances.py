@@ -14,7 +14,7 @@ from conftest import near
 from eigenkit import LeastSquaresProjection, SparseCCA
 from eigenkit.data import Blocked, Centered, LocalPasses, survey_of
 from eigenkit.data.protocol import DENSE_RATE
-from eigenkit.linalg import (
+from eigenkit.numerics.linalg import (
     eigenpairs,
     orthonormalize,
     power_of_two,

@@ -7,12 +7,12 @@ import pytest
 
 from conftest import some_of
 from eigenkit.data import Centered
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import krylov, stages
 from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.lasso import Sparsity, lasso
 from eigenkit.solvers.regression import Choice
-from eigenkit.tolerances import EPS
 
 
 class _Matrix:

@@ -10,7 +10,7 @@ from eigenkit.data import project, scaled
 from eigenkit.data.columns import FULL, check_finite, column_sums, shifted, sum_of_squares
 from eigenkit.data.passes import Marks, _mark, _some
 from eigenkit.data.triangle import _assembled
-from eigenkit.linalg import (
+from eigenkit.numerics.linalg import (
     Cholesky,
     _lengths,
     add_gram,
@@ -25,8 +25,8 @@ from eigenkit.linalg import (
     triangular_factor,
     whitener,
 )
+from eigenkit.numerics.tolerances import ENTRY_TIE
 from eigenkit.pencil import SparseTarget
-from eigenkit.tolerances import ENTRY_TIE
 
 
 def _turned(rng, n, d, s):

@@ -15,10 +15,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from conftest import some_of
 from eigenkit.cli import app
+from eigenkit.estimators.registry import METHODS
 from eigenkit.files import FileError, Target
 from eigenkit.models import _linear as module
 from eigenkit.models import load, save
-from eigenkit.registry import METHODS
 
 
 def _labels(rng, n=300, k=4):

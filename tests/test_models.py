@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from eigenkit import CCA
+from eigenkit.estimators.registry import CLASSES, LABELS, METHODS, NUMBERS
 from eigenkit.files import Block, FileError, Reading, open_file
 from eigenkit.models import Model, fit_model, load, save
 from eigenkit.models._container import read_container, write_container
-from eigenkit.registry import CLASSES, LABELS, METHODS, NUMBERS
 
 STORED = Path(__file__).parent / "data" / "model_v1.ek"
 RNG = np.random.default_rng(0)

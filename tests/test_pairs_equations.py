@@ -10,7 +10,7 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from eigenkit.data import Centered
-from eigenkit.linalg import fixed_start, power_norm
+from eigenkit.numerics.linalg import fixed_start, power_norm
 from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers import sparse_pairs as module
 from eigenkit.solvers.lasso import Sparsity, lasso, soft, thresholded

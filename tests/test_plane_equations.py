@@ -7,9 +7,9 @@ import pytest
 from scipy import linalg as sla
 from scipy import sparse
 
+from eigenkit.numerics.tolerances import EPS, SQUARES_RANGE
 from eigenkit.solvers import large_planes, planes
 from eigenkit.solvers.large_planes import PlaneRows, largest_quotients
-from eigenkit.tolerances import EPS, SQUARES_RANGE
 
 
 def _classes(rng, sizes=(12, 9, 14), d=4):

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import CCA, ProbabilisticCCA
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import triangular_factor
+from eigenkit.numerics.linalg import triangular_factor
 from eigenkit.solvers.two_views import closed_form, expectation_maximization
 
 

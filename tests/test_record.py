@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenkit.files import FileError
-from eigenkit.record import (
+from eigenkit.evaluation.record import (
     RecordError,
     from_dict,
     read_record,
@@ -20,6 +19,7 @@ from eigenkit.record import (
     write_atomically,
     write_record,
 )
+from eigenkit.files import FileError
 from report_records import classes, hostile, many, numbers
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from eigenkit import CCA, LDA
 from eigenkit.evaluation import evaluate
-from eigenkit.record import from_dict
+from eigenkit.evaluation.record import from_dict
 from eigenkit.report import compare_html, compare_text
 from eigenkit.report.alike import clustered, coinciding, natural
 from report_records import HOSTILE, classes, hostile

@@ -11,7 +11,7 @@ from sklearn.datasets import make_multilabel_classification
 
 from eigenkit import CCA, KernelCCA, OrthonormalizedPLS
 from eigenkit.evaluation import evaluate
-from eigenkit.record import from_dict
+from eigenkit.evaluation.record import from_dict
 from eigenkit.report.tables import comparison
 from eigenkit.report.words import headline, protocol_sentence, recommended
 

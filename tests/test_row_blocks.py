@@ -31,10 +31,10 @@ from eigenkit import (
     OrthonormalizedPLS,
     RowBlocks,
 )
+from eigenkit.estimators.registry import METHODS
 from eigenkit.files import FileError, Reading
 from eigenkit.files._reading import open_files
 from eigenkit.models import fit_model
-from eigenkit.registry import METHODS
 from eigenkit.targets import TARGETS
 
 N, D = 120, 5

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit.compiled import WIDEST
 from eigenkit.data import (
     DENSE_LIMIT_BYTES,
     SAFE_RANGE,
@@ -26,6 +25,9 @@ from eigenkit.data import (
 from eigenkit.data.protocol import GRAM_LIMIT_BYTES
 from eigenkit.moments import Rows, stream
 from eigenkit.moments.stream import Moments
+from eigenkit.numerics.compiled import WIDEST
+from eigenkit.numerics.threads import PARTS, SMALL, in_parts, threads_for
+from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
 from eigenkit.pencil import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.solvers import component_cv, kernel_weights, planes, relevance
 from eigenkit.solvers import sparse_pairs as pairs
@@ -34,8 +36,6 @@ from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.relevance import Run, search
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
-from eigenkit.threads import PARTS, SMALL, in_parts, threads_for
-from eigenkit.tolerances import DIFFERENCE, EPS, ROUNDING
 
 
 def test_rounding_grows_with_the_number_of_terms():

@@ -16,7 +16,7 @@ from sklearn.base import is_classifier, is_regressor
 import eigenkit as ek
 from conftest import some_of
 from eigenkit.estimators.many_labels import best_thresholds
-from eigenkit.linalg import eigenpairs
+from eigenkit.numerics.linalg import eigenpairs
 from test_contract import ESTIMATORS, default
 
 N = 32

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigenkit import compiled
 from eigenkit.files import Expected, FileError, Reading, open_file, read
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._streams import Origin
 from eigenkit.files._targets import distinct
+from eigenkit.numerics import compiled
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 100])

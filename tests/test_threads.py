@@ -16,8 +16,8 @@ from sklearn.datasets import make_multilabel_classification
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import eigenkit as ek
-from eigenkit import threads
-from eigenkit.threads import ahead, blas_threads, thread_map
+from eigenkit.numerics import threads
+from eigenkit.numerics.threads import ahead, blas_threads, thread_map
 
 
 def blas() -> list[int]:
@@ -182,7 +182,7 @@ def test_work_in_threads_may_be_handed_to_threads_again(monkeypatch) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_items_made_ahead_come_in_order_and_raise_where_they_are_due(monkeypatch, threads) -> None:
-    monkeypatch.setattr("eigenkit.threads.available", lambda: threads)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: threads)
 
     def items():
         yield from range(50)
@@ -198,7 +198,7 @@ def test_items_made_ahead_come_in_order_and_raise_where_they_are_due(monkeypatch
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_results_made_ahead_raise_where_they_are_due(monkeypatch, threads) -> None:
-    monkeypatch.setattr("eigenkit.threads.available", lambda: threads)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: threads)
     found = ahead(lambda k: 6 // k, [3, 2, 0, 1])
     assert [next(found), next(found)] == [(3, 2), (2, 3)]
     with pytest.raises(ZeroDivisionError):
@@ -206,7 +206,7 @@ def test_results_made_ahead_raise_where_they_are_due(monkeypatch, threads) -> No
 
 
 def test_a_result_is_made_while_the_one_before_it_is_in_use(monkeypatch) -> None:
-    monkeypatch.setattr("eigenkit.threads.available", lambda: 2)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: 2)
     events = [threading.Event(), threading.Event()]
     found = ahead(lambda k: events[k].set(), range(2))
     assert next(found) == (0, None)
@@ -215,7 +215,7 @@ def test_a_result_is_made_while_the_one_before_it_is_in_use(monkeypatch) -> None
 
 
 def test_nothing_is_made_after_the_reader_has_left(monkeypatch) -> None:
-    monkeypatch.setattr("eigenkit.threads.available", lambda: 2)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: 2)
     made: list[int] = []
     found = ahead(made.append, range(100))
     assert next(found) == (0, None)
@@ -227,7 +227,7 @@ def test_nothing_is_made_after_the_reader_has_left(monkeypatch) -> None:
 
 
 def test_readers_in_all_threads_of_ours_do_not_wait_for_each_other(monkeypatch) -> None:
-    monkeypatch.setattr("eigenkit.threads.available", lambda: 4)
+    monkeypatch.setattr("eigenkit.numerics.threads.available", lambda: 4)
     many = range(4 * (os.cpu_count() or 1))
     assert thread_map(lambda k: sum(a * b for a, b in ahead(abs, range(k))), many) == [
         sum(i * i for i in range(k)) for k in many

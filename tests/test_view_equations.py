@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import eigenpairs
+from eigenkit.numerics.linalg import eigenpairs
 from eigenkit.solvers import multiview, spectral
 from eigenkit.solvers.multiblock import Block, Cross, _aligned, _start
 

@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Cholesky, fill_upper, orthonormalize, whitener
+from eigenkit.numerics.linalg import Cholesky, fill_upper, orthonormalize, whitener
+from eigenkit.numerics.tolerances import REPAIRABLE, TOLD_APART, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers import REGRESSIONS, iterations, krylov, planes, spectral, stages
 from eigenkit.solvers.krylov import BLOCK, block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
-from eigenkit.tolerances import REPAIRABLE, TOLD_APART, TWELVE_DIGITS
 
 
 def _spied(monkeypatch, owner, name, calls):
@@ -260,7 +260,7 @@ def test_estimates_of_the_condition_are_near_the_truth(rng):
 
 
 def test_bases_take_the_passes_that_their_condition_asks_for(rng, monkeypatch):
-    from eigenkit import linalg
+    from eigenkit.numerics import linalg
 
     for condition, expected in ((2.0, 1), (1e3, 2), (1e9, "pivots")):
         W = _with_condition(rng, 50, 4, condition)

@@ -34,7 +34,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CORE = ["data/*.py", "linalg.py", "moments/*.py", "pencil.py", "solvers/*.py", "targets.py"]
+CORE = [
+    "data/*.py",
+    "numerics/linalg.py",
+    "moments/*.py",
+    "pencil.py",
+    "solvers/*.py",
+    "targets.py",
+]
 # What runs the core and little else, without the long rounds over all estimators.
 TESTS = """
 accuracy bayesian_cca blocked_data blocks_and_costs canonical_ridge choices compiled

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from sklearn.datasets import load_iris
 
-from eigenkit import LDA, compiled
+from eigenkit import LDA
+from eigenkit.numerics import compiled
 
 
 def run(*arguments: str) -> str:

@@ -144,7 +144,7 @@ def report(folder: Path) -> Path | None:
     if find_spec("plotly") is None:
         return None
     from eigenkit.evaluation import evaluate
-    from eigenkit.record import write_record
+    from eigenkit.evaluation.record import write_record
     from eigenkit.report import write_html
 
     X, Y = multilabel()

@@ -19,8 +19,8 @@ from scipy import sparse
 
 from eigenkit.data import SparseRows, centered_columns, constant_columns, scaled
 from eigenkit.data.columns import BLOCK_BYTES, row_slices
-from eigenkit.linalg import Array
-from eigenkit.threads import thread_map
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import thread_map
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Report:
         have been brought to one scale (nan where the method yields none).
     products : str
         What made the products with X: "BLAS", or for sparse X "compiled" or "scipy" (see
-        :mod:`eigenkit.compiled`).
+        :mod:`eigenkit.numerics.compiled`).
     label_rank : int or None
         How many targets stood for all labels; None for all of them.
     label_bound : float

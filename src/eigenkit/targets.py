@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import scaled
-from eigenkit.linalg import Array, ratio, symmetric_whitener
-from eigenkit.tolerances import EPS, grain
+from eigenkit.numerics.linalg import Array, ratio, symmetric_whitener
+from eigenkit.numerics.tolerances import EPS, grain
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from eigenkit.moments import Blocks
+from eigenkit.numerics.threads import blas_threads
 from eigenkit.shell import check_jobs, random_of
-from eigenkit.threads import blas_threads
 
 # Their statistics alone take a gigabyte.
 MOST_DRAWS = 100_000_000

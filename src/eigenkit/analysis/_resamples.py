@@ -18,7 +18,7 @@ from eigenkit.estimators import PLSCanonical, PLSRegressionCV
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import with_article
 
 # A resample on which the method cannot be fitted is drawn again, at most this many times.

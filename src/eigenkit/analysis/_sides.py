@@ -44,11 +44,11 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
-from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import dense
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import with_article
 from eigenkit.targets import Labels
-from eigenkit.tolerances import EPS
 
 # The largest matrix (samples x the lesser of samples and features) that a test may keep.
 LIMIT_BYTES = 2**31

@@ -22,7 +22,7 @@ from math import factorial, prod
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array, eigenpairs
+from eigenkit.numerics.linalg import Array, eigenpairs
 
 # Correlations within half of this of 1 count as 1: closer is the rounding of sums over samples.
 PERFECT = 1e-12

@@ -15,9 +15,9 @@ from eigenkit.data.columns import BLOCK_BYTES
 from eigenkit.estimators import PCA
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._validation import check_X
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import check_real, filled, what_is
-from eigenkit.tolerances import EPS
 
 described = filled(
     {

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.analysis.diagnostics import described
 from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
 from eigenkit.data import correlations
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 # Names of more arrows than this lie on each other.
 _NAMED = 12

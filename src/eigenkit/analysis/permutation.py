@@ -17,7 +17,7 @@ from eigenkit.data import check_finite
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_X
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array, power_of_two
+from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real
 
 STATISTICS = ("auto", "wilks", "trace", "roy")

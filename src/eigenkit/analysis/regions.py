@@ -21,7 +21,7 @@ from eigenkit.analysis.displays import (
     scores_of,
 )
 from eigenkit.analysis.plots import COLORS, MARKERS
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 
 @dataclass(eq=False, repr=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenkit.analysis._draws import Progress, in_parallel, root_seed, sizes
 from eigenkit.analysis._resamples import Measures, Resampling, refuse, width
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_real
 
 # Fits that one task makes: enough to outweigh the cost of a task.

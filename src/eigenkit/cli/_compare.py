@@ -42,7 +42,7 @@ def demo(as_json: o.Json = False) -> Result:
 
 def methods() -> Result:
     """List the methods, one line each."""
-    from eigenkit.registry import METHODS
+    from eigenkit.estimators.registry import METHODS
 
     rows = [[m.name, m.kind, ", ".join(m.targets), m.description] for m in METHODS.values()]
     titles = ["method", "kind", "learns from", "what it is"]
@@ -295,9 +295,9 @@ def _estimators(
     views: tuple[str, ...],
 ) -> dict[str, Any]:
     """The methods that are named, or all that can be compared; those that use views get them."""
+    from eigenkit.estimators.registry import METHODS, comparable, gap_params, usual
     from eigenkit.models._features import view_columns, view_params
     from eigenkit.models._fitting import check_target
-    from eigenkit.registry import METHODS, comparable, gap_params, usual
 
     path, kind, missing = prepared.path, prepared.target.kind, given["missing"]
     for name in named:
@@ -334,8 +334,8 @@ _SHARED = {**{name: default for name, (_, default) in o.LEARNING.items()}, "comp
 
 def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
     """The command that fits what the comparison recommends; nothing where nothing was found."""
-    from eigenkit.record import from_dict
-    from eigenkit.registry import find
+    from eigenkit.estimators.registry import find
+    from eigenkit.evaluation.record import from_dict
     from eigenkit.report.words import recommended
 
     best = recommended(from_dict(record))

@@ -176,7 +176,7 @@ def sentence(error: BaseException) -> str:
 
 def _print(result: Result, notes: list[str], as_json: bool) -> None:
     if as_json:
-        from eigenkit.record import to_dict  # what is no number is null
+        from eigenkit.evaluation.record import to_dict  # what is no number is null
 
         told = to_dict({**result.record, "notes": notes})
         print(json.dumps(told, ensure_ascii=True, allow_nan=False, default=str))

@@ -56,8 +56,8 @@ def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
 
     No names stand for all methods that can be used.
     """
+    from eigenkit.estimators.registry import find, gap_params
     from eigenkit.models._features import methods_with_views
-    from eigenkit.registry import find, gap_params
 
     views, methods = o.split(given["views"]), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]

@@ -108,9 +108,9 @@ def fit(
     o.choice("--on-error", on_error, ("raise", "skip"))
     options = reading(given, on_error=on_error)
     o.choice("--classifier", classifier, ("svm", "gaussian"))
+    from eigenkit.estimators.registry import find
     from eigenkit.files._errors import hinting
     from eigenkit.models import fit_model
-    from eigenkit.registry import find
 
     (place,) = o.outputs([data, given["label_list"]], force, out, state=checkpoint)
     found = find(name)

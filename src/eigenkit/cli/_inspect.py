@@ -43,7 +43,7 @@ def inspect(
     if fitted.how.get("stability") and top:
         lines += stability_lines(fitted.how["stability"], fitted.features.n_features, top)
     if place is not None:
-        from eigenkit.record import write_atomically
+        from eigenkit.evaluation.record import write_atomically
         from eigenkit.report.model_page import model_html
 
         named = {**record, "name": Path(model).name}
@@ -126,7 +126,7 @@ def summary(model: Model) -> str:
 
 def _other_than_predicts(model: Model) -> str:
     """Classifiers such as LDA project to as many components as asked for, and predict with all."""
-    from eigenkit.registry import find
+    from eigenkit.estimators.registry import find
 
     method, n = find(model.method), model.how["params"].get("n_components")
     alone = method.kind == "classifier" and not method.picks_components
@@ -165,7 +165,7 @@ def quality_lines(model: Model) -> list[str]:
 
 def _no_better(quality: dict[str, Any]) -> list[str]:
     """A sentence where the features have not helped."""
-    from eigenkit.tolerances import SUM_ROUNDING
+    from eigenkit.numerics.tolerances import SUM_ROUNDING
 
     otherwise = quality.get("without_features")
     if otherwise is None or quality["mean"] > otherwise + SUM_ROUNDING:
@@ -303,7 +303,7 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
     """Plain values: of every component the features that are selected most often."""
     import numpy as np
 
-    from eigenkit.record import to_dict  # what is no number is None
+    from eigenkit.evaluation.record import to_dict  # what is no number is None
 
     weights, components = found.weights, []
     for j in range(weights.estimate.shape[1]):

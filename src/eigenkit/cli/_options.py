@@ -292,7 +292,7 @@ def method_name(text: str) -> str:
 
 def method_names(text: str, option: str) -> list[str]:
     """Names of methods with commas, at least one, each of them known."""
-    from eigenkit.registry import find
+    from eigenkit.estimators.registry import find
 
     names = split([text])
     if not names:

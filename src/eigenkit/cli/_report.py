@@ -22,13 +22,13 @@ def report(
 ) -> Result:
     """Show an earlier run again without computing anything, or several runs side by side."""
     quickly("eigenkit.files")
-    from eigenkit.record import read_record
+    from eigenkit.evaluation.record import read_record
 
     o.outputs(runs, force, html)
     records = {path: read_record(path) for path in runs}
     if len(records) == 1:
         return show(next(iter(records.values())), None, html, [])
-    from eigenkit.record import write_atomically
+    from eigenkit.evaluation.record import write_atomically
     from eigenkit.report import compare_html, compare_text
 
     named = dict(zip(_short_names(list(records)), records.values(), strict=True))
@@ -47,7 +47,7 @@ def _short_names(paths: list[str]) -> list[str]:
 
 def show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
     """Write what was asked for, and show the rest."""
-    from eigenkit.record import from_dict, write_record
+    from eigenkit.evaluation.record import from_dict, write_record
     from eigenkit.report import render_text, write_html
     from eigenkit.report.words import before_fit
 

@@ -51,10 +51,10 @@ def significance(
     options = reading(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
+    from eigenkit.estimators.registry import find
     from eigenkit.files._checks import groups_in
     from eigenkit.files._targets import target_in
     from eigenkit.models._features import learn_features, view_columns, view_params
-    from eigenkit.registry import find
 
     o.choice("--statistic", statistic, STATISTICS)
     chosen = find(name)

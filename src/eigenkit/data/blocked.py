@@ -15,15 +15,15 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from eigenkit import compiled
 from eigenkit.data.centered import Centered, Scaled
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, Data, fits
 from eigenkit.data.sparse import add_transposed, sparse_product
 from eigenkit.data.triangle import triangle
-from eigenkit.linalg import Array, add_gram, fill_upper
-from eigenkit.tolerances import ROUNDING, grain
+from eigenkit.numerics import compiled
+from eigenkit.numerics.linalg import Array, add_gram, fill_upper
+from eigenkit.numerics.tolerances import ROUNDING, grain
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
 Block = tuple[Any, Array, Array | None]

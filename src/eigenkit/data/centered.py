@@ -36,8 +36,8 @@ from eigenkit.data.columns import (
     check_size,
 )
 from eigenkit.data.protocol import Data
-from eigenkit.linalg import Array, power_of_two, ratio
-from eigenkit.tolerances import grain, precision
+from eigenkit.numerics.linalg import Array, power_of_two, ratio
+from eigenkit.numerics.tolerances import grain, precision
 
 
 class Scaled(Data):

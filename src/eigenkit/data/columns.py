@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.linalg import Array
-from eigenkit.tolerances import ROUNDING
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import ROUNDING
 
 # Blocks of rows: large enough for fast products, small enough for the cache.
 BLOCK_BYTES = 2**23

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, sum_of_squares
 from eigenkit.data.protocol import DENSE_RATE, READ_RATE
 from eigenkit.data.sparse import SparseRows, add_transposed
-from eigenkit.linalg import Array
-from eigenkit.threads import parts_of, thread_map, tree_sum
-from eigenkit.tolerances import ROUNDING
+from eigenkit.numerics import compiled
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import parts_of, thread_map, tree_sum
+from eigenkit.numerics.tolerances import ROUNDING
 
 # Blocks of rows, or sums of them, that stay in the cache of one core.
 CACHE_BYTES = 2**20

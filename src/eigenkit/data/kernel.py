@@ -14,8 +14,8 @@ import numpy as np
 
 from eigenkit.data.columns import SAFE_RANGE, column_sums, largest
 from eigenkit.data.protocol import Data
-from eigenkit.linalg import Array, eigenpairs, power_of_two
-from eigenkit.tolerances import EPS
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
+from eigenkit.numerics.tolerances import EPS
 
 
 class CenteredKernel(Data):

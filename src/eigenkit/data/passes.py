@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import BLOCK_BYTES, row_slices
-from eigenkit.linalg import Array
-from eigenkit.threads import ahead, available, one_blas_thread, tree_sum
-from eigenkit.tolerances import precision
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import ahead, available, one_blas_thread, tree_sum
+from eigenkit.numerics.tolerances import precision
 
 # How many numbers of a block are compared with those of the first pass.
 SAMPLED = 256

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
+from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
+from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
-from eigenkit.tolerances import EPS, along
 
 # -- what things cost: rates and limits, on which the choice of a method rests -----------
 # In seconds of a two-core machine; only their ratios matter.
@@ -207,7 +207,7 @@ class Data:
         """The lengths that columns of Z may have by rounding of the numbers as they were given.
 
         ``squares`` is the diagonal of Z'Z, where that is known. See
-        :func:`eigenkit.tolerances.grain`; data of which no more is known have none.
+        :func:`eigenkit.numerics.tolerances.grain`; data of which no more is known have none.
         """
         return 0.0
 

@@ -18,13 +18,13 @@ try:  # adds to what is there: a product of its own would be as large as the who
 except ImportError:  # pragma: no cover - a name that scipy does not promise
     csc_matvecs = None
 
-from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import BLOCK_BYTES, FULL, column_sums, row_slices, scaled, shifted
 from eigenkit.data.protocol import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
-from eigenkit.linalg import Array
-from eigenkit.threads import WORTH_THREADS, available, one_blas_thread, thread_map
-from eigenkit.tolerances import ROUNDING
+from eigenkit.numerics import compiled
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import WORTH_THREADS, available, one_blas_thread, thread_map
+from eigenkit.numerics.tolerances import ROUNDING
 
 # Numbers between this and its inverse, and their products, are well inside the range of float32.
 SMALLEST_SINGLE = 1e-9

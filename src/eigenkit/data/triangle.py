@@ -17,8 +17,8 @@ from scipy import sparse
 
 from eigenkit.data.columns import row_slices
 from eigenkit.data.passes import Passes
-from eigenkit.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
-from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
+from eigenkit.numerics.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
+from eigenkit.numerics.tolerances import REPAIRABLE, TWELVE_DIGITS
 
 # How far Q'Q may be from I for its own factor to be exact to rounding.
 NEARLY = 0.1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_real, random_of
 
 # make_planted: the share of samples that have a label, and of numbers that are not zero.

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._streams import like
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import SUM_ROUNDING
 from eigenkit.shell import check_real, check_sequence, what_is
-from eigenkit.tolerances import SUM_ROUNDING
 
 # How often a grid may grow, by three powers of ten each time.
 _MOST_GROWTH = 4

@@ -13,8 +13,8 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.linalg import Array
 from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows, dense
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count
 from eigenkit.solvers.component_cv import Linear, linear_model, staged_squares
 

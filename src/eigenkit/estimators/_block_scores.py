@@ -13,9 +13,9 @@ from sklearn.base import is_regressor
 
 from eigenkit.estimators._encoding import as_numbers, check_y_given
 from eigenkit.estimators._validation import Y_COMES_WITH_BLOCKS, has_no_rows
-from eigenkit.linalg import Array, ratio
 from eigenkit.moments import Blocks, dense
-from eigenkit.tolerances import ROUNDING
+from eigenkit.numerics.linalg import Array, ratio
+from eigenkit.numerics.tolerances import ROUNDING
 
 NO_ROW = "X holds no row that counts: there is nothing to score."
 

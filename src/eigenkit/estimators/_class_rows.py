@@ -22,12 +22,12 @@ from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.kernels import pivots
-from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import BlockedRows, ClassMoments, Factor
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
+from eigenkit.numerics.tolerances import EPS, ROUNDING, SQUARES_RANGE, TINY, above_rounding, grain
 from eigenkit.shell import random_of, shown
 from eigenkit.solvers.large_planes import PlanePasses
 from eigenkit.solvers.planes import class_grams, lower_grams
-from eigenkit.tolerances import EPS, ROUNDING, SQUARES_RANGE, TINY, above_rounding, grain
 
 
 class ClassRows:

@@ -15,8 +15,8 @@ from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array, whitener
 from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, shown
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations

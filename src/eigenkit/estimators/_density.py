@@ -12,7 +12,7 @@ from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 
 @described

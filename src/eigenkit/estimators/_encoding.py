@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_array
 
 from eigenkit.data import SAFE_RANGE, check_finite, check_size, largest, stored
 from eigenkit.estimators._validation import PRECISIONS, plain_words, readable, tabular
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
-from eigenkit.threads import thread_map
 
 # As much of y is compared with 0 and 1 at a time.
 FEW_BYTES = 2**18

@@ -36,8 +36,9 @@ from eigenkit.estimators._validation import (
     check_y_varies,
     owned,
 )
-from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import threads_for
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     Instead,
@@ -52,7 +53,6 @@ from eigenkit.shell import (
 )
 from eigenkit.solvers import REGRESSIONS, SOLVERS, Choice, Settings, choose, solve_path
 from eigenkit.targets import Target
-from eigenkit.threads import threads_for
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}

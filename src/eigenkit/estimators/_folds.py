@@ -28,10 +28,10 @@ from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
-from eigenkit.linalg import Array
 from eigenkit.moments import Blocks, dense
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import SUM_ROUNDING
 from eigenkit.shell import check_at_most, lacks
-from eigenkit.tolerances import SUM_ROUNDING
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:

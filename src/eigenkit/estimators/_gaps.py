@@ -11,12 +11,12 @@ from scipy import sparse
 from eigenkit.data import Data
 from eigenkit.estimators._validation import check_X
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, signs
 from eigenkit.moments import Problem, Rows
+from eigenkit.numerics.linalg import Array, signs
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Report, Solution
 from eigenkit.solvers import Settings
 from eigenkit.solvers.nipals import nipals_axes
-from eigenkit.tolerances import EPS
 
 NIPALS_NEEDS_ALL = "solver='nipals' needs all rows at once: fit arrays, or choose another."
 

@@ -31,12 +31,12 @@ from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import numbers_in, part_of
 from eigenkit.exceptions import EigenkitWarning
-from eigenkit.linalg import Array, eigenpairs, ratio
 from eigenkit.moments import Problem
+from eigenkit.numerics.linalg import Array, eigenpairs, ratio
+from eigenkit.numerics.tolerances import EPS, above_rounding, along
 from eigenkit.pencil import Solution
 from eigenkit.shell import shown
 from eigenkit.targets import Labels
-from eigenkit.tolerances import EPS, above_rounding, along
 
 # Priors typed with five digits are meant to sum to one.
 PRIORS_TOL = 1e-5

@@ -25,12 +25,12 @@ from eigenkit.kernels import (
     pivots,
     rounding,
 )
-from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
+from eigenkit.numerics.linalg import Array, signs
+from eigenkit.numerics.tolerances import EPS, SYMMETRY_TOL, precision
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_count, check_real, random_of, shown, take_parameters
 from eigenkit.solvers import Settings
-from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 
 APPROXIMATIONS = ("cholesky", "nystroem")
 

@@ -34,12 +34,12 @@ from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import check_kernel_space, refuse_overflow, symmetry_tol
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
-from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array, signs
+from eigenkit.numerics.tolerances import EPS, precision
 from eigenkit.shell import check_flag, check_real, lacks
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
-from eigenkit.tolerances import EPS, precision
 
 # Sparse data with more rows and more columns than this are only multiplied with.
 LARGE_ORDER = 4000

@@ -14,7 +14,7 @@ import numpy as np
 from eigenkit.data import CenteredKernel, check_finite
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel, rounding
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import shown
 
 

@@ -16,11 +16,11 @@ from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
-from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import check_count, random_of
 from eigenkit.solvers.two_views import Completed, SingularView, TwoViews, complete, patterns
-from eigenkit.tolerances import EPS
 
 
 @dataclass(frozen=True)

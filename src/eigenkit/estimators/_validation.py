@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.data import SAFE_RANGE, check_finite
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array, real_numbers
 from eigenkit.moments import Blocks
+from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import what_is
 
 # What numbers may be kept in; all others become the first.

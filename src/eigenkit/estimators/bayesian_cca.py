@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, signs, triangular_factor
+from eigenkit.numerics.linalg import Array, signs, triangular_factor
+from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.relevance import Run, information, present, search
 from eigenkit.solvers.sparse_latent import Loadings, Observed
 from eigenkit.solvers.two_views import SingularView, TwoViews
-from eigenkit.tolerances import RANK_TOL
 
 # By default no more components than this are tried.
 MOST = 10

@@ -16,8 +16,8 @@ from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y,
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import Array, ratio
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
+from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, take_parameters
 from eigenkit.solvers import Choice, Settings, solve

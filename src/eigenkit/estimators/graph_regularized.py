@@ -18,12 +18,12 @@ from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head, row_numbers
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.kernels import kernel_distances, near_zero
-from eigenkit.linalg import Array
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import one_blas_thread
+from eigenkit.numerics.tolerances import SYMMETRY_TOL
 from eigenkit.shell import check_choice, check_count, check_real, one_or_several, what_is
 from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplacian, root
-from eigenkit.threads import one_blas_thread
-from eigenkit.tolerances import SYMMETRY_TOL
 
 WEIGHTS = ("heat", "uniform")
 

@@ -15,13 +15,13 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._estimator import Estimator, Projection
 from eigenkit.estimators._validation import NO_VARIANCE, check_X, numbers_in, warn_degenerate
-from eigenkit.linalg import Array, eigenpairs, fixed_start, ratio, signs
 from eigenkit.moments import Problem, Rows
+from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, signs
+from eigenkit.numerics.threads import one_blas_thread
+from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.shell import check_at_most, check_choice, check_count, shown, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Labels, Target
-from eigenkit.threads import one_blas_thread
-from eigenkit.tolerances import EPS, SUM_ROUNDING
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 # Runs of k-means, of which a hundred thousand take hours.

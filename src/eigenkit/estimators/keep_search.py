@@ -16,8 +16,8 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
-from eigenkit.linalg import Array
 from eigenkit.moments import dense
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
     check_choice,
     check_count,

@@ -16,15 +16,15 @@ from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import Array
 from eigenkit.moments import Problem
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import EXACT
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import take_parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.deflation import deflated
 from eigenkit.solvers.spectral import primal
 from eigenkit.targets import TARGETS
-from eigenkit.tolerances import EXACT
 
 
 @described

@@ -13,8 +13,9 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._kernel_space import KernelSpace, check_kernel_space
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
-from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array, Cholesky
+from eigenkit.numerics.tolerances import SOLVABLE
 from eigenkit.shell import (
     UNCHANGED,
     check_all_or_count,
@@ -24,7 +25,6 @@ from eigenkit.shell import (
     take_parameters,
 )
 from eigenkit.solvers.spectral import principal
-from eigenkit.tolerances import SOLVABLE
 
 
 @described

@@ -23,13 +23,13 @@ from eigenkit.estimators._heads import (
     posterior,
 )
 from eigenkit.estimators._streams import Result, results
-from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import check_choice, check_flag, check_real, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
-from eigenkit.tolerances import EPS
 
 
 @described

@@ -24,8 +24,8 @@ from eigenkit.estimators._encoding import (
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._heads import gaussian, log_posterior, most_probable, posterior, regression
 from eigenkit.estimators._streams import results
-from eigenkit.linalg import Array
 from eigenkit.moments import Problem
+from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_real, take_parameters
 from eigenkit.solvers import Choice, Settings

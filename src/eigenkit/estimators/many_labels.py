@@ -26,10 +26,10 @@ from eigenkit.estimators._folds import splits_among
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
-from eigenkit.linalg import Array
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.shell import check_count, what_is
-from eigenkit.threads import one_blas_thread
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20

@@ -11,8 +11,8 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X, warn_degenerate
-from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments import Problem, Rows, dense
+from eigenkit.numerics.linalg import Array, distinct_rows
 from eigenkit.targets import TARGETS
 
 

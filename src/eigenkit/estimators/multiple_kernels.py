@@ -26,7 +26,7 @@ from eigenkit.estimators.kernel import (
     KernelOrthonormalizedPLS,
 )
 from eigenkit.kernels import checked_kernel
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
 from eigenkit.solvers.kernel_weights import (
     KernelBank,

@@ -16,7 +16,7 @@ from eigenkit.estimators._estimator import Estimator, Transformer
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
 from eigenkit.shell import (
     check_all_or_count,

@@ -14,11 +14,11 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import above_rounding
 from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.orthogonal import Filter, correct, predictive
-from eigenkit.tolerances import above_rounding
 
 
 @described

@@ -30,8 +30,9 @@ from eigenkit.estimators._validation import (
     warn_lost_features,
 )
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     UNCHANGED,
@@ -44,7 +45,6 @@ from eigenkit.shell import (
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
-from eigenkit.tolerances import EPS
 
 # scikit-learn's names of the ways to solve.
 SVD_SOLVERS = {

@@ -9,7 +9,7 @@ import numpy as np
 from eigenkit.estimators._class_rows import ClassRows
 from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, take_parameters
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
 from eigenkit.solvers.planes import (

@@ -22,7 +22,7 @@ from eigenkit.estimators._cross_decomposition import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.estimators._validation import check_scores
-from eigenkit.linalg import Array, power_of_two
+from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_all_or_count, check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.nipals import nipals

@@ -21,8 +21,8 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
-from eigenkit.linalg import Array, symmetric_whitener, whitener
 from eigenkit.moments import Rows
+from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
 from eigenkit.shell import check_choice
 
 CODINGS = ("indicator", "reduced", "between")

@@ -9,7 +9,7 @@ import numpy as np
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.two_views import (
     SharedLatent,

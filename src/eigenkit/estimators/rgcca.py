@@ -13,7 +13,7 @@ from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE, numbers_in
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, signs, truncated_svd
+from eigenkit.numerics.linalg import Array, signs, truncated_svd
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block as Side
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component

@@ -29,8 +29,8 @@ from eigenkit.estimators._folds import (
 from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
-from eigenkit.linalg import Array, power_of_two
 from eigenkit.moments import Blocks, Rows
+from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components

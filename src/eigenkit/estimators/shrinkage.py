@@ -19,7 +19,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
     warn_lost_features,
 )
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 

@@ -14,8 +14,8 @@ from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, ratio
 from eigenkit.moments import Blocks
+from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs

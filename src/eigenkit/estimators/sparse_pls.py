@@ -11,7 +11,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.sparse_cca import check_penalty
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
     check_choice,
     check_count,

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import numbers_in
-from eigenkit.linalg import ratio
+from eigenkit.numerics.linalg import ratio
 from eigenkit.shell import random_of, shown
 
 Split = tuple[np.ndarray, np.ndarray]

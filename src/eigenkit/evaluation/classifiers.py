@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from eigenkit.estimators import PCA
 from eigenkit.evaluation.samples import Samples, has_gaps, means_of_columns
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
 

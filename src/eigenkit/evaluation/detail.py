@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import auc_per_label, precision_on_grid, rates, roc_on_grid
-from eigenkit.linalg import Array
-from eigenkit.record.schema import ComponentScores, LabelScore, Score, Worst
+from eigenkit.evaluation.record.schema import ComponentScores, LabelScore, Score, Worst
+from eigenkit.numerics.linalg import Array
 
 # Denser near 0, where curves of good classifiers bend.
 ROC_GRID = np.linspace(0, 1, 41) ** 2

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.evaluation.record.schema import Column, Data, Hypergraph, Label, LabelSet
 from eigenkit.evaluation.samples import Samples, deviations, with_means
-from eigenkit.linalg import Array
-from eigenkit.record.schema import Column, Data, Hypergraph, Label, LabelSet
+from eigenkit.numerics.linalg import Array
 
 # More than these cannot be told apart in a picture; the record says how many there are.
 MAX_LABELS = 40

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.linalg import Array, ratio
+from eigenkit.numerics.linalg import Array, ratio
 
 # Name -> (words, whether more is better).
 METRICS: dict[str, tuple[str, bool]] = {

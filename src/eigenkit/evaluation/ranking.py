@@ -16,7 +16,7 @@ from scipy import sparse
 
 from eigenkit.estimators._validation import numbers_in
 from eigenkit.estimators.many_labels import check_label_scores, top_labels
-from eigenkit.linalg import Array, ratio
+from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.shell import check_count, check_real, check_sequence, filled, shown
 
 described = filled(

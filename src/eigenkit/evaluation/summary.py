@@ -23,11 +23,7 @@ from eigenkit.evaluation.detail import (
 )
 from eigenkit.evaluation.glance import most_frequent
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.samples import Samples, deviations, with_means
-from eigenkit.evaluation.trial import Outcome, project_rows
-from eigenkit.late import versions
-from eigenkit.linalg import Array
-from eigenkit.record.schema import (
+from eigenkit.evaluation.record.schema import (
     AlphaSearch,
     Curve,
     Failure,
@@ -38,6 +34,10 @@ from eigenkit.record.schema import (
     Points,
     Solved,
 )
+from eigenkit.evaluation.samples import Samples, deviations, with_means
+from eigenkit.evaluation.trial import Outcome, project_rows
+from eigenkit.late import versions
+from eigenkit.numerics.linalg import Array
 
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10

@@ -32,7 +32,7 @@ from eigenkit.evaluation.metrics import (
     score_one,
 )
 from eigenkit.evaluation.samples import Part, Samples, k_fold, plain_folds
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 # A trial that says how long a run will take has one of so many training rows, and at least so few;
 # it is worth its time on so many rows, or numbers in X times labels.

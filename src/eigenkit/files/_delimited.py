@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.compiled import NOTHING, NUMBER, TEXT, after_lines, read_table
 from eigenkit.files._cells import (
     IN_WORDS,
     KINDS,
@@ -44,8 +43,9 @@ from eigenkit.files._streams import (
     split_lines,
     without_lines,
 )
+from eigenkit.numerics.compiled import NOTHING, NUMBER, TEXT, after_lines, read_table
+from eigenkit.numerics.threads import ahead
 from eigenkit.shell import shown
-from eigenkit.threads import ahead
 
 # Those that cannot be part of a number.
 _MARKS = ",\t;|"

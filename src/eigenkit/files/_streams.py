@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from eigenkit.compiled import after_lines
 from eigenkit.files._common import Reading, composed, size
 from eigenkit.files._errors import FileError
+from eigenkit.numerics.compiled import after_lines
 
 # The longest line that is read, in characters: a million numbers fit.
 LONGEST_LINE = 64 * 2**20

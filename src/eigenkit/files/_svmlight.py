@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.compiled import NUMBER, read_table
 from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._streams import Origin
+from eigenkit.numerics.compiled import NUMBER, read_table
 from eigenkit.shell import shown
 
 _PAIR_PER_LINE = bytes.maketrans(b" \t\r\v\f", b"\n\n\n\n\n")

@@ -19,7 +19,7 @@ from eigenkit.images.descriptors import Descriptor, check_once
 from eigenkit.images.extraction import Cache, Vectors
 from eigenkit.images.files import ImageSet, tell_names
 from eigenkit.images.weights import WEIGHTS
-from eigenkit.linalg import real_numbers
+from eigenkit.numerics.linalg import real_numbers
 from eigenkit.shell import check_choice, check_jobs, check_seed, counted, shown
 
 

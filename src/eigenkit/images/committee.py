@@ -22,7 +22,7 @@ from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities
 from eigenkit.kernels.sets import MeanMap
-from eigenkit.threads import ahead, blas_threads
+from eigenkit.numerics.threads import ahead, blas_threads
 
 # The part of the second regression in the scores.
 SHARE = 0.25

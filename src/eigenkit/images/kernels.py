@@ -18,9 +18,9 @@ from eigenkit.images.extraction import Tell, Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
-from eigenkit.linalg import eigenpairs
+from eigenkit.numerics.linalg import eigenpairs
+from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
-from eigenkit.threads import thread_map
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")

@@ -17,8 +17,8 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
 from eigenkit.images.weights import Candidate, Kernels, bank_of
 from eigenkit.kernels.sets import Pooled
+from eigenkit.numerics.threads import thread_map
 from eigenkit.solvers.kernel_weights import KernelBank, silp
-from eigenkit.threads import thread_map
 
 Scores = tuple[Array, Array]  # scores of new sets, thresholds
 

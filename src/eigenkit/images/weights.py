@@ -15,9 +15,9 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
 from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
+from eigenkit.numerics.threads import ahead
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
-from eigenkit.threads import ahead
 
 WEIGHTS = ("each", "equal", "learned", "half", "best")
 IN_WORDS = {how: f"{how} weights" for how in WEIGHTS} | {"each": "a regression for each"}

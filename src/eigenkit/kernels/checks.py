@@ -11,9 +11,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import check_finite, largest
-from eigenkit.linalg import Array, eigenpairs
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import DEPENDENT, RANK_TOL, SYMMETRY_TOL, above_rounding
+from eigenkit.numerics.linalg import Array, eigenpairs
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import DEPENDENT, RANK_TOL, SYMMETRY_TOL, above_rounding
 
 # The largest kernel matrix that a fit may allocate (its factor takes as much again).
 KERNEL_LIMIT_BYTES = 2**31

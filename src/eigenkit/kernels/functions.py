@@ -33,8 +33,8 @@ import sklearn
 from scipy import sparse
 
 from eigenkit.data import check_size, shifted
-from eigenkit.linalg import Array, power_of_two, real_numbers
-from eigenkit.tolerances import grain, precision, step
+from eigenkit.numerics.linalg import Array, power_of_two, real_numbers
+from eigenkit.numerics.tolerances import grain, precision, step
 
 #: The kernels that are known by name, those of scikit-learn.
 KERNELS = (

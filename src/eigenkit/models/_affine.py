@@ -17,8 +17,8 @@ import numpy as np
 
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.files import write_table
-from eigenkit.linalg import Array, ratio
 from eigenkit.models._model import Model
+from eigenkit.numerics.linalg import Array, ratio
 
 _ROWS = 256
 # How far from affine a map may be for rounding, relative to its size.

@@ -23,8 +23,8 @@ from eigenkit.estimators.splits import stratify
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.evaluation.samples import splits_of
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
 from eigenkit.models._linear import SVM, fit_linear
+from eigenkit.numerics.linalg import Array
 
 # What is reported, and what choices are made by, as in comparisons: where one class is common, the
 # share of right answers is the same for all models that name nothing else.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from eigenkit.estimators.registry import find
 from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import paths
@@ -14,7 +15,6 @@ from eigenkit.models._dask_parts import blocks_of
 from eigenkit.models._features import learn_features
 from eigenkit.models._linear import SVM, on_top, sums_of
 from eigenkit.models._model import Model, how_fitted
-from eigenkit.registry import find
 
 
 @contextmanager

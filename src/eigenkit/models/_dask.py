@@ -36,8 +36,8 @@ from eigenkit.models._worker import (
 )
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
+from eigenkit.numerics.threads import FAN_IN
 from eigenkit.shell import counted
-from eigenkit.threads import FAN_IN
 
 # The most that one task passes over, where it takes several parts.
 TASK_BYTES = 2**29

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.estimators.registry import METHODS, Method
 from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._cells import as_class
 from eigenkit.files._checks import check_values, incomplete
 from eigenkit.files._common import listed
 from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
-from eigenkit.registry import METHODS, Method
 from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")

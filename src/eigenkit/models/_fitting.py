@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._alphas import largest_of_best, rises, search_alphas
+from eigenkit.estimators.registry import Method, comparable, find, gap_params, usual
 from eigenkit.files import Data, FileError, Source, Target
 from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
-from eigenkit.linalg import Array
 from eigenkit.models._choosing import (
     CHOSEN_BY,
     SCORES,
@@ -42,7 +42,7 @@ from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
 from eigenkit.models._preparing import Preparation
 from eigenkit.models._stream import Stream
-from eigenkit.registry import Method, comparable, find, gap_params, usual
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 
 # With more entries than this, cross-validation only to report the quality takes too long.
@@ -88,7 +88,7 @@ def fit_model(
     source : Source
         From :func:`eigenkit.files.open_file`; with ``groups``, no fold divides one.
     method : str
-        A name of :data:`eigenkit.registry.METHODS`.
+        A name of :data:`eigenkit.estimators.registry.METHODS`.
     data : Data, optional
         The file, if it was read already.
     task : {"classes", "labels", "numbers"}, optional

@@ -21,12 +21,12 @@ import scipy
 from scipy import linalg as sla
 
 from eigenkit.estimators._heads import densities, posterior, whitened
+from eigenkit.estimators.registry import Method
 from eigenkit.files import Target
-from eigenkit.linalg import Array, ratio
-from eigenkit.registry import Method
+from eigenkit.numerics.linalg import Array, ratio
+from eigenkit.numerics.threads import plus
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.solvers.margin import squared_hinge
-from eigenkit.threads import plus
-from eigenkit.tolerances import EPS
 
 SVM, GAUSSIAN = "svm", "gaussian"
 # The logarithm of odds that are none, or all: finite, as everything in a model file is.

@@ -13,11 +13,11 @@ from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
 from eigenkit.files._common import REMEMBERED
 from eigenkit.files._errors import Skipped
 from eigenkit.late import versions
-from eigenkit.linalg import Array
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._linear import CLASSIFIERS, GAUSSIAN, Linear
 from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import what_is
 
 # The most that a model file may hold.
@@ -33,7 +33,7 @@ class Model:
     Parameters
     ----------
     method : str
-        Name in :data:`eigenkit.registry.METHODS`.
+        Name in :data:`eigenkit.estimators.registry.METHODS`.
     features : Features
         From rows of a file to X.
     estimator : fitted estimator

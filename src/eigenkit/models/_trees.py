@@ -1,8 +1,8 @@
 """Fitted estimators as JSON trees with arrays on the side, and back.
 
 Only values of a few plain kinds are stored. Classes are named, and looked up in a fixed list
-when they are read: those of :data:`eigenkit.registry.METHODS` and :data:`CLASSES`. A class is
-imported when a file names it, not before.
+when they are read: those of :data:`eigenkit.estimators.registry.METHODS` and :data:`CLASSES`. A
+class is imported when a file names it, not before.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._streams import Intake, Result
+from eigenkit.estimators.registry import METHODS
 from eigenkit.files import FileError
 from eigenkit.late import named
 from eigenkit.models._container import damaged
-from eigenkit.registry import METHODS
 from eigenkit.shell import is_fitted_name, with_article
 
 # Frozen records and parts of estimators that are kept beside the methods themselves.

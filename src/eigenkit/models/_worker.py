@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.models._given import drawn, in_fold, sliceable, triple
-from eigenkit.threads import blas_threads, plus
+from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
 MOST_STORED = 2**31 - 1

@@ -12,9 +12,9 @@ import numpy as np
 
 from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
-from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, class_moments
+from eigenkit.numerics.linalg import Array, symmetric_whitener
 from eigenkit.pencil import Pencil
 from eigenkit.shell import shown
 from eigenkit.targets import Labels, Target

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample
-from eigenkit.linalg import Array, distinct_rows, triangular_factor
+from eigenkit.numerics.linalg import Array, distinct_rows, triangular_factor
+from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
 from eigenkit.pencil import Pencil, sparse_labels
 from eigenkit.targets import TARGETS, Labels, Target
-from eigenkit.tolerances import EPS, STREAM_ROUNDING, precision
 
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12

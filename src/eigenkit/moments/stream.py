@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
+from eigenkit.numerics.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.targets import Target
 
 # The most that a stream may keep, as a factor or as rows.

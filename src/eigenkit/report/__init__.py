@@ -19,8 +19,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eigenkit.record import RecordError, from_dict, read_record, write_atomically, write_record
-from eigenkit.record.files import described
+from eigenkit.evaluation.record import (
+    RecordError,
+    from_dict,
+    read_record,
+    write_atomically,
+    write_record,
+)
+from eigenkit.evaluation.record.files import described
 from eigenkit.report.html import document, page, policy
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
 from eigenkit.report.text import text_of, text_of_tables

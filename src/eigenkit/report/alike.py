@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from eigenkit.record.schema import Method, Run
+from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.report.words import listed, visible
 
 # Curves closer than this, relative to their largest value, cannot be told apart by eye.

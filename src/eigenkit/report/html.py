@@ -16,7 +16,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from eigenkit.record.schema import Run
+from eigenkit.evaluation.record.schema import Run
 from eigenkit.report.sections import body, figure_names
 from eigenkit.report.words import visible
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from eigenkit.record.schema import Method, Run
+from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.report import tables
 from eigenkit.report.alike import coinciding
 from eigenkit.report.pieces import controls, figure, folded_tables, numbers, radios, select

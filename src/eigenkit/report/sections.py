@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record.schema import Method, Model, Run
+from eigenkit.evaluation.record.schema import Method, Model, Run
 from eigenkit.report import label_sections, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
 from eigenkit.report.pieces import (

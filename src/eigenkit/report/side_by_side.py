@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record.schema import Method, Run, Score
+from eigenkit.evaluation.record.schema import Method, Run, Score
 from eigenkit.report.pieces import dots, table_html, whole_body
 from eigenkit.report.tables import Table
 from eigenkit.report.words import (

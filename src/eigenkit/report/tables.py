@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
+from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
-from eigenkit.record.schema import Method, Run
 from eigenkit.report.alike import natural
 from eigenkit.report.words import (
     NOTHING,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from eigenkit.record.schema import Run
+from eigenkit.evaluation.record.schema import Run
 from eigenkit.report import tables
 from eigenkit.report.tables import Table
 from eigenkit.report.words import headline, protocol_sentence, visible

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from eigenkit.estimators.registry import METHODS
 from eigenkit.evaluation.metrics import decimals, metrics_of
-from eigenkit.record.schema import Method, Run, Score
-from eigenkit.registry import METHODS
+from eigenkit.evaluation.record.schema import Method, Run, Score
 from eigenkit.shell import counted
 
 _LEVEL = 0.95

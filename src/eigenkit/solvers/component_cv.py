@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered, one_sample, project
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import DIFFERENCE
 from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
 from eigenkit.solvers.deflation import decompose
-from eigenkit.tolerances import DIFFERENCE
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from scipy import linalg as sla
 from scipy.sparse import linalg as spla
 
 from eigenkit.data import Data
-from eigenkit.linalg import (
+from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
     fixed_start,
@@ -35,10 +35,10 @@ from eigenkit.linalg import (
     power_of_two,
     truncated_svd,
 )
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import SUM_ROUNDING, above_rounding
 from eigenkit.pencil import Pencil
 from eigenkit.solvers.krylov import largest_eigenpairs
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import SUM_ROUNDING, above_rounding
 
 # "auto" takes as many directions as hold this share of the squares of H, or of the eigenvalues.
 SHARE = 0.99

@@ -16,9 +16,9 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.data.protocol import READ_RATE, fits
-from eigenkit.linalg import Array
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import DIFFERENCE, EPS, ROUNDING, along
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING, along
 
 
 def rounding(r: Array, trace: float, grain: Array | float) -> float:

@@ -39,10 +39,10 @@ from scipy.linalg import lapack
 
 from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, eigenpairs, normalized, power_of_two, signs
+from eigenkit.numerics.linalg import Array, eigenpairs, normalized, power_of_two, signs
+from eigenkit.numerics.tolerances import EPS, RANK_TOL
 from eigenkit.solvers.cross_products import CrossProducts, rounding
 from eigenkit.solvers.lasso import Sparsity, thresholded
-from eigenkit.tolerances import EPS, RANK_TOL
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from eigenkit.data import (
     one_sample,
 )
 from eigenkit.data.protocol import BLOCK_RATE
-from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import Problem, Rows
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
+from eigenkit.numerics.tolerances import above_rounding, precision
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Target
-from eigenkit.tolerances import above_rounding, precision
 
 # Columns of a matrix that is made by products: enough of them for fast ones.
 BLOCK = 128

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenkit.data import Data
 from eigenkit.data.protocol import fits
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import one_number
 from eigenkit.solvers.krylov import ROUND, Dual, Run, block_cg, block_cg_mixed, block_lsqr

@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, Cholesky, power_of_two
+from eigenkit.numerics.linalg import Array, Cholesky, power_of_two
 
 # The part of the gap that the next point need not promise to close.
 LEVEL = 0.5

@@ -36,9 +36,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array, eigenpairs, orthonormalize, plus_product, power_of_two
+from eigenkit.numerics.linalg import Array, eigenpairs, orthonormalize, plus_product, power_of_two
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
-from eigenkit.tolerances import EPS
 
 Product = Callable[[np.ndarray], np.ndarray]
 

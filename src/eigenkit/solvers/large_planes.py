@@ -29,10 +29,10 @@ from scipy import sparse
 
 from eigenkit.data import SparseRows
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, fixed_start
+from eigenkit.numerics.linalg import Array, fixed_start
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
-from eigenkit.tolerances import EPS
 
 # The residual relative to its parts that ends the iteration, and the steps that end it too. The
 # quotient is off by about the square of the residual.

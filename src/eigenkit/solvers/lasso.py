@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.linalg import Array, fixed_start, power_norm
-from eigenkit.tolerances import DEPENDENT, EPS
+from eigenkit.numerics.linalg import Array, fixed_start, power_norm
+from eigenkit.numerics.tolerances import DEPENDENT, EPS
 
 # G is kept as a matrix up to this order.
 GRAM_ORDER = 3000

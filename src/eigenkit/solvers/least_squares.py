@@ -28,10 +28,10 @@ from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 from eigenkit.data import Centered
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, largest_first, orthonormalize, ratio
+from eigenkit.numerics.linalg import Array, largest_first, orthonormalize, ratio
+from eigenkit.numerics.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
-from eigenkit.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 
 
 def targets(H: Array, grain: Array | float = 0.0, n: int = 0) -> Array:

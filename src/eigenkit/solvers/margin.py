@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from eigenkit.linalg import Array
-from eigenkit.threads import blas_threads
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import blas_threads
 
 MAX_STEPS = 200
 # A step that promises less than this part of the objective is rounding.

@@ -25,8 +25,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from eigenkit.linalg import Array, eigenpairs, power_of_two
-from eigenkit.tolerances import EPS
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
+from eigenkit.numerics.tolerances import EPS
 
 # g of a covariance, and g' up to a factor.
 Function = Callable[[Array], Array]

@@ -19,10 +19,10 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered
 from eigenkit.data.protocol import fits
-from eigenkit.linalg import Array, Cholesky, eigenpairs, signs
+from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, signs
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL, TEN_DIGITS
 from eigenkit.pencil import Report, Solution
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import PRODUCTS_RANK_TOL, TEN_DIGITS
 
 Columns = Sequence[np.ndarray]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, normalized, ratio, truncated_svd
+from eigenkit.numerics.linalg import Array, normalized, ratio, truncated_svd
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
-from eigenkit.tolerances import EPS
 
 
 def nipals(

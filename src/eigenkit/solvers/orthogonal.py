@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.numerics.linalg import Array, eigenpairs, signs
+from eigenkit.numerics.tolerances import DEPENDENT, along
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import Components
-from eigenkit.tolerances import DEPENDENT, along
 
 
 @dataclass

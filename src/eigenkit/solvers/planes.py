@@ -28,9 +28,15 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.linalg import blas, lapack
 
-from eigenkit.linalg import Array, eigenpairs, fixed_start, power_of_two, whitener
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import EIGENVALUE_TIE, EPS, PRODUCTS_RANK_TOL, SQUARES_RANGE, TEN_DIGITS
+from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_of_two, whitener
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import (
+    EIGENVALUE_TIE,
+    EPS,
+    PRODUCTS_RANK_TOL,
+    SQUARES_RANGE,
+    TEN_DIGITS,
+)
 
 # After one Cholesky step rows must be this well conditioned for a second to repair them.
 REPAIRED = 0.5

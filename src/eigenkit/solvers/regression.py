@@ -33,11 +33,11 @@ import numpy as np
 
 from eigenkit.data import Data
 from eigenkit.data.protocol import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
-from eigenkit.linalg import Array, Cholesky, first_triplets, fixed_start
+from eigenkit.numerics.linalg import Array, Cholesky, first_triplets, fixed_start
+from eigenkit.numerics.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import reduction
 from eigenkit.solvers.krylov import Dual
-from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
 # Conjugate gradients hardly ever take fewer iterations than this.
 FEW = 8

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenkit.linalg import Array, eigenpairs
+from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.solvers.sparse_latent import Loadings, Observed, above, bound, latent, update
 
 # The number of components stops growing after this many that did not raise the bound.

@@ -23,10 +23,10 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Array, signs, truncated_svd
+from eigenkit.numerics.linalg import Array, signs, truncated_svd
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.solvers.cross_products import Block
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import EPS
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betaln, digamma, expit, gammaln, xlogy
 
-from eigenkit.linalg import Array, triangular_factor
+from eigenkit.numerics.linalg import Array, triangular_factor
 
 SLAB = (0.5, 0.5)  # shape and rate of a: together with the normal a Cauchy slab
 NOISE = (1e-3, 1e-3)  # of t: next to nothing

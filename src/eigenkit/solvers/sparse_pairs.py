@@ -27,10 +27,10 @@ from numpy.linalg import norm
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
+from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
+from eigenkit.numerics.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
-from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 
 # Start vectors from this many power steps on X'Y Y'X.
 POWER_STEPS = 50

@@ -24,11 +24,18 @@ from scipy.sparse.linalg import eigsh
 from eigenkit.data import Data
 from eigenkit.data.protocol import DENSE_RATE, fits
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, eigenpairs, fixed_start, signs, triangular_factor, truncated_svd
+from eigenkit.numerics.linalg import (
+    Array,
+    eigenpairs,
+    fixed_start,
+    signs,
+    triangular_factor,
+    truncated_svd,
+)
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import EPS, TEN_DIGITS, above_rounding
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import EPS, TEN_DIGITS, above_rounding
 
 IDENTITY = "B is the identity"
 

@@ -22,7 +22,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.exceptions import ConditionWarning, warn_of_stopping
-from eigenkit.linalg import Array, eigenpairs, signs, symmetric
+from eigenkit.numerics.linalg import Array, eigenpairs, signs, symmetric
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.coordinates import leading, narrowed, reduced, reduction
 from eigenkit.solvers.iterations import cg, lsqr
@@ -38,8 +40,6 @@ from eigenkit.solvers.regression import (
     dual_cholesky,
     svd,
 )
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import RANK_TOL
 
 # W'B W = I to this says that D was diagonal to as much: W'A W = (T'T)^-1 then, for W = W1 T.
 NOTHING_LEFT = 1e-13

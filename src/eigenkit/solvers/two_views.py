@@ -36,8 +36,8 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array, distinct_rows, signs, triangular_factor
-from eigenkit.tolerances import EPS, grain
+from eigenkit.numerics.linalg import Array, distinct_rows, signs, triangular_factor
+from eigenkit.numerics.tolerances import EPS, grain
 
 LOG_2PI = float(np.log(2 * np.pi))
 

@@ -20,7 +20,7 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL
-from eigenkit.linalg import real_numbers
+from eigenkit.numerics.linalg import real_numbers
 from eigenkit.shell import shown
 
 # Changes when a descriptor changes, so that nothing old is taken from a cache.

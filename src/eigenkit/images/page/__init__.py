@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from eigenkit.evaluation.record import write_atomically
 from eigenkit.images.comparison import figures
-from eigenkit.record import write_atomically
 from eigenkit.report.html import asset, document, json_block, policy
 from eigenkit.report.pieces import table_html, weights, whole_body
 from eigenkit.report.tables import Table

@@ -14,7 +14,7 @@ import sklearn
 
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, per_distance, sample, sums
 from eigenkit.kernels.sets._vocabulary import cluster, nearest
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, check_count, random_of
 
 # Iterations of EM, points it looks at, and the smallest variance relative to that of all points.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.kernels.sets._sets import SetKernel, per_distance, sample, sums
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, filled, random_of
 
 # Pairs of vectors whose distances are looked at to find their median; rows in one product.

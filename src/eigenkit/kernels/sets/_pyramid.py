@@ -27,7 +27,7 @@ from scipy import sparse
 
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
 from eigenkit.kernels.sets._vocabulary import Vocabulary
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, check_choice, check_count, check_real, random_of
 
 BINS = ("uniform", "vocabulary")

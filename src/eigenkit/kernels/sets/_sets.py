@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.linalg import Array, real_numbers
+from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import lacks, unchanged_on_error
 
 # Clustering and mixtures look at no more points than this.

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.kernels.sets._sets import sums
-from eigenkit.linalg import Array
+from eigenkit.numerics.linalg import Array
 
 # Lloyd iterations per split: bins need not be optimal clusters, only small and stable ones.
 ITERATIONS = 10

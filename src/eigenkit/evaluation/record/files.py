@@ -14,8 +14,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Method, Model, Run
 from eigenkit.files import atomic
-from eigenkit.record.schema import SCHEMA, VERSION, Method, Model, Run
 from eigenkit.shell import filled, shown
 
 

@@ -47,7 +47,7 @@ class Method:
 
     Examples
     --------
-    >>> from eigenkit.registry import METHODS
+    >>> from eigenkit.estimators.registry import METHODS
     >>> METHODS["star"].make(alpha=10.0)
     HypergraphSpectral(alpha=10.0)
     """
@@ -203,7 +203,7 @@ def comparable(target: str, views: bool = False, gaps: bool = False) -> list[str
 
     Examples
     --------
-    >>> from eigenkit.registry import comparable
+    >>> from eigenkit.estimators.registry import comparable
     >>> comparable("labels", gaps=True)
     ['probabilistic_cca', 'bayesian_cca', 'pls', 'pca']
     """
@@ -221,7 +221,7 @@ def usual(names: list[str], views: bool = False) -> list[str]:
 
     Examples
     --------
-    >>> from eigenkit.registry import comparable, usual
+    >>> from eigenkit.estimators.registry import comparable, usual
     >>> usual(comparable("labels"))
     ['cca', 'opls', 'star', 'mlda', 'pls', 'pca']
     """
@@ -233,7 +233,7 @@ def find(name: str) -> Method:
 
     Examples
     --------
-    >>> from eigenkit.registry import find
+    >>> from eigenkit.estimators.registry import find
     >>> find("strar")
     Traceback (most recent call last):
     ValueError: method 'strar' is not known: did you mean 'star'?
@@ -250,7 +250,7 @@ def gap_params(method: Method, missing: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from eigenkit.registry import find, gap_params
+    >>> from eigenkit.estimators.registry import find, gap_params
     >>> gap_params(find("pls"), "keep")
     {'algorithm': 'nipals'}
     """

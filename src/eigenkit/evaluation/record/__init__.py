@@ -1,11 +1,11 @@
 """The record of a run: plain data from which every view of it is drawn.
 
-An evaluation makes a :class:`eigenkit.record.schema.Run`, :func:`to_dict` turns it into what JSON
-can hold, and :func:`from_dict` reads it back with every value checked. The report knows nothing
-else. What a record holds is described in :mod:`eigenkit.record.schema`.
+An evaluation makes a :class:`eigenkit.evaluation.record.schema.Run`, :func:`to_dict` turns it into
+what JSON can hold, and :func:`from_dict` reads it back with every value checked. The report knows
+nothing else. What a record holds is described in :mod:`eigenkit.evaluation.record.schema`.
 """
 
-from eigenkit.record.files import (
+from eigenkit.evaluation.record.files import (
     RecordError,
     from_dict,
     model_from_dict,

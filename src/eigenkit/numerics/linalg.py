@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as sla
 
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import (
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import (
     EIGENVALUE_TIE,
     ENTRY_TIE,
     RANK_TOL,

@@ -158,7 +158,7 @@ def after_lines(text: bytes, at: int, end: int, most: int | None = None) -> tupl
 
     Examples
     --------
-    >>> from eigenkit.compiled import after_lines
+    >>> from eigenkit.numerics.compiled import after_lines
     >>> after_lines(b"a\\nb\\nc", 2, 5)
     (2, 5)
     """

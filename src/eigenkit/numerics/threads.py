@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from eigenkit.compiled import WIDEST
+from eigenkit.numerics.compiled import WIDEST
 
 # Up to this order a factorization gains less from a second BLAS thread than it loses to the idle
 # threads of the other BLAS.
@@ -200,7 +200,7 @@ def ahead(
 
     Examples
     --------
-    >>> from eigenkit.threads import ahead
+    >>> from eigenkit.numerics.threads import ahead
     >>> list(ahead(abs, [1, -2]))
     [(1, 1), (-2, 2)]
     """

@@ -1,0 +1,1 @@
+"""What every computation stands on: dense algebra, tolerances, threads and compiled products."""
