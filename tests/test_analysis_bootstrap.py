@@ -152,7 +152,7 @@ def test_resamples_that_cannot_be_fitted_are_drawn_again() -> None:
 
 
 def test_selection_frequencies() -> None:
-    found = bootstrap(ek.SparseCCA(1, n_nonzero_x=1, n_nonzero_y=1), X, Y, n_bootstraps=20)
+    found = bootstrap(ek.SparseCCA(1, keep_x=1, keep_y=1), X, Y, n_bootstraps=20)
     assert np.array_equal(found.selection[:, 0], [1, 0, 0, 0, 0, 0])
     lasso = ek.LeastSquaresProjection(1, target="lda", alpha=5.0, l1_ratio=1.0)
     found = bootstrap(lasso, X, CLASSES, n_bootstraps=40)

@@ -99,7 +99,7 @@ def test_a_sample_at_the_mean_of_both_views_changes_nothing(method, rng):
     Y = np.round(X[:, :3] + rng.integers(-4, 5, size=(20, 3)))
     mirrored = [np.vstack([A, -A]) for A in (X, Y)]
     zero = [np.vstack([A, np.zeros((1, A.shape[1]))]) for A in mirrored]
-    how = {"n_nonzero_x": 2, "n_nonzero_y": 2} if method == "greedy" else {"penalty_x": 0.3}
+    how = {"keep_x": 2, "keep_y": 2} if method == "greedy" else {"penalty_x": 0.3}
     make = partial(SparseCCA, 1, method=method, scale=False, tol=1e-9, **how)
     a, b = (make().fit(*views) for views in (mirrored, zero))
     assert a.n_iter_ == b.n_iter_

@@ -31,7 +31,7 @@ MODELS = [
     MultiviewCCA(2, groups=[0, 0, 0, 1, 1, 2]),
     SparseCCA(2),
     SparseCCA(2, method="alternating"),
-    SparseCCA(2, method="greedy", n_nonzero_x=2, n_nonzero_y=2),
+    SparseCCA(2, method="greedy", keep_x=2, keep_y=2),
     SparseCCA(2, method="least_squares"),
     MultilabelLDA(2),
 ]
@@ -204,7 +204,7 @@ def test_weights_are_checked_and_threads_agree(model) -> None:
         CanonicalRidge(2, gamma_x=0, gamma_y=0),
         MultiviewCCA(2, alpha=0, groups=[0, 0, 0, 1, 1, 2]),
         SparseCCA(2),
-        SparseCCA(2, method="greedy", n_nonzero_x=2, n_nonzero_y=2),
+        SparseCCA(2, method="greedy", keep_x=2, keep_y=2),
         MultilabelLDA(2, alpha=0),
     ],
     ids=lambda m: type(m).__name__,

@@ -91,7 +91,7 @@ MODELS: dict[str, tuple[Callable[[], Any], str]] = {
     "SparsePLSDA": (lambda: ek.SparsePLSDA(2, keep_x=3), "classes"),
     "SparseCCA": (lambda: ek.SparseCCA(2, tol=1e-12, max_iter=5000), "numbers"),
     "greedy": (
-        lambda: ek.SparseCCA(2, method="greedy", n_nonzero_x=2, n_nonzero_y=2),
+        lambda: ek.SparseCCA(2, method="greedy", keep_x=2, keep_y=2),
         "numbers",
     ),
     "ShrinkageRegression": (lambda: ek.ShrinkageRegression("pls", n_components=2), "one number"),

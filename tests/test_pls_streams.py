@@ -28,7 +28,7 @@ from eigenkit import (
 )
 
 VIEWS = {"groups": [0, 0, 0, 1, 1, 1]}
-FEW = {"n_nonzero_x": 3, "n_nonzero_y": 1, "tol": 1e-13}
+FEW = {"keep_x": 3, "keep_y": 1, "tol": 1e-13}
 MAKERS = {
     "pls": lambda: PLSRegression(2),
     "nipals": lambda: PLSRegression(2, algorithm="nipals", tol=1e-14),

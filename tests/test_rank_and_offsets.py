@@ -295,7 +295,7 @@ def test_views_with_offsets(offset: float) -> None:
 def test_sparse_pairs_with_offsets(method: str, offset: float) -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset
-    given = {"n_nonzero_x": D, "n_nonzero_y": 4} if method == "greedy" else {}
+    given = {"keep_x": D, "keep_y": 4} if method == "greedy" else {}
     for kind in ("dense", "sparse"):
         with pytest.raises(ValueError, match=f"exceeds {RANK}"):
             KINDS[kind](ek.SparseCCA(4, method=method, **given), X, _y("numbers"))

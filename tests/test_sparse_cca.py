@@ -18,7 +18,7 @@ from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from eigenkit import CCA, SparseCCA
+from eigenkit import CCA, KeepSearchCV, SparseCCA
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
 from eigenkit.solvers.lasso import Sparsity, lasso, thresholded
@@ -43,7 +43,7 @@ def supports(W: np.ndarray) -> list[set[int]]:
 
 @pytest.mark.parametrize("method", ["pmd", "alternating", "greedy"])
 def test_planted_directions_are_found_by_number(method) -> None:
-    model = SparseCCA(2, method=method, n_nonzero_x=3, n_nonzero_y=2).fit(X, Y)
+    model = SparseCCA(2, method=method, keep_x=3, keep_y=2).fit(X, Y)
     assert supports(model.x_weights_) == PLANTED_X
     assert supports(model.y_weights_) == PLANTED_Y
     x_scores, y_scores = model.transform(X, Y)
@@ -98,7 +98,7 @@ def test_without_a_penalty_the_lasso_is_cca() -> None:
 
 def test_greedy_with_all_variables_is_cca() -> None:
     A, B = X[:, :6], Y[:, :4]
-    model = SparseCCA(method="greedy", n_nonzero_x=6, n_nonzero_y=4).fit(A, B)
+    model = SparseCCA(method="greedy", keep_x=6, keep_y=4).fit(A, B)
     reference = CCA(1, alpha=0).fit(A, B)
     assert np.allclose(model.canonical_correlations_, reference.canonical_correlations_)
     assert np.allclose(np.abs(model.x_weights_), np.abs(reference.x_rotations_))
@@ -106,10 +106,8 @@ def test_greedy_with_all_variables_is_cca() -> None:
 
 def test_each_greedy_step_is_the_best_one() -> None:
     A, B = X[:, 8:16], Y[:, 8:13]
-    two = SparseCCA(method="greedy", n_nonzero_x=2, n_nonzero_y=1).fit(A, B)
-    (first,) = supports(
-        SparseCCA(method="greedy", n_nonzero_x=1, n_nonzero_y=1).fit(A, B).x_weights_
-    )
+    two = SparseCCA(method="greedy", keep_x=2, keep_y=1).fit(A, B)
+    (first,) = supports(SparseCCA(method="greedy", keep_x=1, keep_y=1).fit(A, B).x_weights_)
     (j,) = supports(two.y_weights_)[0]
     r = {
         i: CCA(1, alpha=0).fit(A[:, [*first, i]], B[:, j]).canonical_correlations_[0]
@@ -122,7 +120,7 @@ def test_each_greedy_step_is_the_best_one() -> None:
 @given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["pmd", "alternating"]))
 @settings(max_examples=20, deadline=None)
 def test_numbers_of_non_zeros_are_kept(m_x, m_y, method) -> None:
-    model = SparseCCA(method=method, n_nonzero_x=m_x, n_nonzero_y=m_y, tol=1e-3).fit(X, Y)
+    model = SparseCCA(method=method, keep_x=m_x, keep_y=m_y, tol=1e-3).fit(X, Y)
     assert 1 <= np.count_nonzero(model.x_weights_) <= m_x
     assert 1 <= np.count_nonzero(model.y_weights_) <= m_y
 
@@ -213,7 +211,7 @@ def test_alternating_keeps_as_many_variables_as_it_is_asked_to() -> None:
         latent = r.normal(size=(100, 2))
         A = latent @ r.normal(size=(2, 20)) + r.normal(size=(100, 20))
         B = latent @ r.normal(size=(2, 12)) + r.normal(size=(100, 12))
-        model = SparseCCA(2, method="alternating", n_nonzero_x=4, n_nonzero_y=3).fit(A, B)
+        model = SparseCCA(2, method="alternating", keep_x=4, keep_y=3).fit(A, B)
         assert np.count_nonzero(model.x_weights_, axis=0).tolist() == [4, 4]
         assert np.count_nonzero(model.y_weights_, axis=0).tolist() == [3, 3]
 
@@ -223,7 +221,7 @@ def test_memory_grows_with_the_data_and_not_with_the_square_of_the_labels(method
     k = 3000
     A, B = rng.normal(size=(30, 5)), rng.normal(size=(30, k))
     tracemalloc.start()
-    SparseCCA(method=method, n_nonzero_x=2, n_nonzero_y=2).fit(A, B)
+    SparseCCA(method=method, keep_x=2, keep_y=2).fit(A, B)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.2 * 8 * k * k
@@ -241,7 +239,7 @@ def test_pmd_without_the_cross_product_matrix_is_the_same(monkeypatch) -> None:
     whole = SparseCCA(2).fit(X, Y)
     monkeypatch.setattr("eigenkit.solvers.sparse_pairs.CROSS_LIMIT", 30)
     assert np.allclose(SparseCCA(2).fit(X, Y).x_weights_, whole.x_weights_, atol=1e-6)
-    greedy = SparseCCA(method="greedy", n_nonzero_x=3, n_nonzero_y=2).fit(X, Y)
+    greedy = SparseCCA(method="greedy", keep_x=3, keep_y=2).fit(X, Y)
     assert supports(greedy.x_weights_) == PLANTED_X[:1]
 
 
@@ -258,7 +256,7 @@ def test_deflation_takes_scores_out() -> None:
 def test_without_sparsity_all_pairs_are_those_of_cca(method) -> None:
     """Weights that were found beside earlier scores are for X itself: pairs came twice."""
     A, B = load_linnerud(return_X_y=True)
-    how = {"n_nonzero_x": 3, "n_nonzero_y": 3} if method == "greedy" else {}
+    how = {"keep_x": 3, "keep_y": 3} if method == "greedy" else {}
     how = how or {"penalty_x": 0, "penalty_y": 0, "tol": 1e-10, "max_iter": 5000}
     model, cca = SparseCCA(3, method=method, **how).fit(A, B), CCA(3, alpha=0).fit(A, B)
     np.testing.assert_allclose(model.canonical_correlations_, cca.canonical_correlations_, 1e-6)
@@ -269,7 +267,7 @@ def test_without_sparsity_all_pairs_are_those_of_cca(method) -> None:
 def test_scores_overlap_only_as_far_as_sparsity_costs(method) -> None:
     A, B = load_linnerud(return_X_y=True)
     A, B = np.hstack([A, A**2]), np.hstack([B, B**2])
-    T, U = SparseCCA(2, method=method, n_nonzero_x=3, n_nonzero_y=3).fit(A, B).transform(A, B)
+    T, U = SparseCCA(2, method=method, keep_x=3, keep_y=3).fit(A, B).transform(A, B)
     assert max(abs(np.corrcoef(S.T)[0, 1]) for S in (T, U)) < 0.5  # was above 0.9
 
 
@@ -285,7 +283,7 @@ def test_penalty_by_cross_validation() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_sparse_is_dense_and_weights_are_repeats(method, monkeypatch) -> None:
     A = np.where(np.abs(X) > 1, X, 0.0)
-    model = SparseCCA(2, method=method, n_nonzero_x=4, n_nonzero_y=4)
+    model = SparseCCA(2, method=method, keep_x=4, keep_y=4)
     whole = model.fit(A, Y).x_weights_.copy()
     monkeypatch.setattr(sparse.csr_array, "toarray", _only_products(sparse.csr_array.toarray))
     assert np.allclose(model.fit(sparse.csr_array(A), Y).x_weights_, whole, atol=1e-6)
@@ -309,7 +307,7 @@ def _only_products(original):
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
 def test_units_do_not_matter(method, scale) -> None:
     units = np.where(np.arange(30) % 2, scale, 1.0)
-    model = SparseCCA(2, method=method, n_nonzero_x=3, n_nonzero_y=2)
+    model = SparseCCA(2, method=method, keep_x=3, keep_y=2)
     plain = model.fit(X, Y)
     reference, correlations = plain.x_weights_, plain.canonical_correlations_
     moved = SparseCCA(**model.get_params()).fit(X * units, Y * scale)
@@ -344,12 +342,12 @@ def test_messages_and_state() -> None:
         ({"method": "magic"}, "method='magic' is not known"),
         ({"penalty_x": 1.0}, "penalty_x=1 leaves no variable"),
         ({"penalty_y": -0.1}, r"penalty_y=-0\.1 is not valid"),
-        ({"n_nonzero_x": 0}, "n_nonzero_x=0 is not valid"),
-        ({"method": "greedy"}, "method='greedy' needs n_nonzero_x"),
+        ({"keep_x": 0}, "keep_x=0 is not valid"),
+        ({"method": "greedy"}, "method='greedy' needs keep_x"),
         ({"n_components": 0}, "n_components=0 is not valid"),
         ({"n_components": 21}, "n_components=21 exceeds"),
         (
-            {"method": "greedy", "n_nonzero_x": 1, "n_nonzero_y": 1, "nonnegative": True},
+            {"method": "greedy", "keep_x": 1, "keep_y": 1, "nonnegative": True},
             "not for method='greedy'",
         ),
     ]
@@ -372,14 +370,34 @@ def test_messages_and_state() -> None:
         SparseCCA(max_iter=1).fit(X, Y)
 
 
+@pytest.mark.parametrize("method", ["pmd", "alternating", "greedy"])
+def test_every_pair_may_keep_a_number_of_its_own(method: str) -> None:
+    model = SparseCCA(2, method=method, keep_x=[4, 2], keep_y=[1, 3]).fit(X, Y)
+    assert np.count_nonzero(model.x_weights_, axis=0).tolist() == [4, 2]
+    assert np.count_nonzero(model.y_weights_, axis=0).tolist() == [1, 3]
+    first = SparseCCA(1, method=method, keep_x=4, keep_y=1).fit(X, Y)
+    assert np.allclose(model.x_weights_[:, :1], first.x_weights_)
+
+
+def test_numbers_of_variables_in_words() -> None:
+    with pytest.raises(TypeError, match="SparseCCA takes no n_nonzero_x: give keep_x"):
+        SparseCCA(n_nonzero_x=3)
+    with pytest.raises(ValueError, match="keep_y has 1 number for 2 components"):
+        SparseCCA(2, keep_y=[3]).fit(X, Y)
+    with pytest.raises(ValueError, match="'least_squares' takes one number for keep_x"):
+        SparseCCA(2, method="least_squares", keep_x=[3, 2]).fit(X, Y)
+    with pytest.raises(TypeError, match="is a SparseCCA: KeepSearchCV takes SparsePLS and"):
+        KeepSearchCV(SparseCCA()).fit(X, Y)
+
+
 def test_thresholds() -> None:
     c = np.array([3.0, -2.0, 1.0])
     assert np.allclose(thresholded(c, Sparsity(0.5)), [1.5, -0.5, 0])
     assert np.allclose(thresholded(c, Sparsity(0.0, nonnegative=True)), [3, 0, 1])
-    assert np.allclose(thresholded(c, Sparsity(0.0, n_nonzero=9)), c)
+    assert np.allclose(thresholded(c, Sparsity(0.0, keep=9)), c)
 
 
-COUNTS = {"n_nonzero_x": 2, "n_nonzero_y": 2}
+COUNTS = {"keep_x": 2, "keep_y": 2}
 SHAPES = [(2, 3, 3), (3, 3, 3), (3, 5, 2), (4, 1, 3), (20, 1, 3), (20, 3, 1), (6, 2, 6), (20, 4, 4)]
 
 
@@ -410,8 +428,8 @@ def test_greedy_pairs_do_not_depend_on_the_order_of_columns() -> None:
         A = draw.normal(size=(36, 6))
         B = A[:, :3] @ draw.normal(size=(3, 3)) + draw.normal(size=(36, 3))
         p, q = draw.permutation(6), draw.permutation(3)
-        first = SparseCCA(2, method="greedy", n_nonzero_x=3, n_nonzero_y=2).fit(A, B)
-        other = SparseCCA(2, method="greedy", n_nonzero_x=3, n_nonzero_y=2).fit(A[:, p], B[:, q])
+        first = SparseCCA(2, method="greedy", keep_x=3, keep_y=2).fit(A, B)
+        other = SparseCCA(2, method="greedy", keep_x=3, keep_y=2).fit(A[:, p], B[:, q])
         np.testing.assert_allclose(
             other.canonical_correlations_, first.canonical_correlations_, rtol=1e-9
         )

@@ -181,7 +181,7 @@ def test_equal_variables_share():
     [
         ({"keep_x": 0}, "keep_x=0 is not valid: give an integer of at least 1"),
         ({"keep_y": 1.5}, "keep_y=1.5 is not valid"),
-        ({"keep_x": [3]}, "keep_x has 1 numbers for 2 components"),
+        ({"keep_x": [3]}, "keep_x has 1 number for 2 components"),
         ({"keep_x": [3, -1]}, "keep_x=-1 is not valid"),
         ({"penalty_x": 1.0}, "penalty_x=1 leaves no variable"),
         ({"penalty_y": -0.1}, "penalty_y=-0.1 is not valid"),

@@ -25,7 +25,7 @@ Y[:, true_lipids] += 1.5 * diet[:, None]
 
 # %%
 # Which variables does sparse CCA pick?
-model = SparseCCA(1, n_nonzero_x=6, n_nonzero_y=4).fit(X, Y)
+model = SparseCCA(1, keep_x=6, keep_y=4).fit(X, Y)
 x_scores, y_scores = model.transform(X, Y)
 found = np.flatnonzero(model.x_weights_[:, 0]), np.flatnonzero(model.y_weights_[:, 0])
 print(f"genes {found[0]}, lipids {found[1]}")

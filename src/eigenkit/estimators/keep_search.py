@@ -25,7 +25,6 @@ from eigenkit.shell import (
     check_sequence,
     random_of,
     what_is,
-    with_article,
 )
 
 
@@ -93,10 +92,10 @@ class KeepSearchCV(Search):
 
     def _settings(self) -> None:
         check_choice("rule", self.rule, RULES)
-        if not hasattr(self.estimator, "keep_x"):
+        if not isinstance(self.estimator, SparsePLS | SparsePLSDA):
             raise TypeError(
-                f"estimator is {what_is(self.estimator)}, which keeps no number of variables: give "
-                "a SparsePLS or SparsePLSDA."
+                f"estimator is {what_is(self.estimator)}: KeepSearchCV takes SparsePLS and "
+                "SparsePLSDA."
             )
 
     def _solve(self, problem: Samples, settings: None) -> list[int]:
@@ -204,7 +203,7 @@ def selection_frequency(
     """
     if not isinstance(estimator, SparsePLS | SparsePLSDA | SparseCCA):
         raise TypeError(
-            f"estimator is {with_article(type(estimator).__name__)}: selection_frequency takes "
+            f"estimator is {what_is(estimator)}: selection_frequency takes "
             "SparsePLS, SparsePLSDA and SparseCCA."
         )
     check_count("n_resamples", n_resamples)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,9 +17,20 @@ from eigenkit.estimators._validation import check_X, check_X_varies, check_y_var
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array, ratio
-from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
+from eigenkit.shell import (
+    check_at_most,
+    check_choice,
+    check_count,
+    check_flag,
+    check_real,
+    check_sequence,
+    counted,
+    is_sequence,
+)
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
+
+Keep = int | Sequence[int] | None
 
 
 @described
@@ -37,14 +49,15 @@ class SparseCCA(Streaming, BothSides):
         How a pair is found. "pmd": soft-thresholded singular vectors of X'Y, as if variables
         were uncorrelated within each view; fast for any number of them. "alternating": the
         lasso of each view's score on the other view, in turn. "greedy": forward selection of
-        the variable that adds most to the canonical correlation; needs ``n_nonzero_x`` and
-        ``n_nonzero_y``. "least_squares": the lasso of every column of Y (Y'Y)^(-1/2) on X,
+        the variable that adds most to the canonical correlation; needs ``keep_x`` and
+        ``keep_y``. "least_squares": the lasso of every column of Y (Y'Y)^(-1/2) on X,
         which leaves the projection of y dense.
     penalty_x, penalty_y : float between 0 and 1
         l1 penalty as a share of the smallest one that leaves no variable: 0 is none, close to
         1 leaves the best variable. Not used by "greedy".
-    n_nonzero_x, n_nonzero_y : int, optional
-        At most this many variables instead: the penalty is as small as that allows.
+    keep_x, keep_y : int or sequence of int, optional
+        At most this many variables instead, in every pair or in each of them: the penalty is as
+        small as that allows. "least_squares" finds all pairs at once, and takes one number.
     nonnegative : bool
         Whether weights must not be negative; not for "greedy", and for "least_squares" in X
         only.
@@ -81,7 +94,7 @@ class SparseCCA(Streaming, BothSides):
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(100, 30)), rng.normal(size=(100, 20))
     >>> Y[:, 3] += 2 * X[:, 5]
-    >>> model = SparseCCA(n_nonzero_x=1, n_nonzero_y=1).fit(X, Y)
+    >>> model = SparseCCA(keep_x=1, keep_y=1).fit(X, Y)
     >>> np.flatnonzero(model.x_weights_), np.flatnonzero(model.y_weights_)
     (array([5]), array([3]))
     >>> grid = {"penalty_x": [0.1, 0.5, 0.9], "penalty_y": [0.1, 0.5, 0.9]}
@@ -96,8 +109,8 @@ class SparseCCA(Streaming, BothSides):
         method: str = "pmd",
         penalty_x: float = 0.5,
         penalty_y: float = 0.5,
-        n_nonzero_x: int | None = None,
-        n_nonzero_y: int | None = None,
+        keep_x: Keep = None,
+        keep_y: Keep = None,
         nonnegative: bool = False,
         scale: bool = True,
         tol: float = 1e-6,
@@ -107,8 +120,8 @@ class SparseCCA(Streaming, BothSides):
         self.method = method
         self.penalty_x = penalty_x
         self.penalty_y = penalty_y
-        self.n_nonzero_x = n_nonzero_x
-        self.n_nonzero_y = n_nonzero_y
+        self.keep_x = keep_x
+        self.keep_y = keep_y
         self.nonnegative = nonnegative
         self.scale = scale
         self.tol = tol
@@ -117,23 +130,23 @@ class SparseCCA(Streaming, BothSides):
     components_, x_weights_, y_weights_, canonical_correlations_ = results(4)
     mean_, y_mean_, n_components_, n_iter_ = results(4)
 
-    def _settings(self) -> Request:
-        check_count("n_components", self.n_components)
+    _instead: ClassVar = {"n_nonzero_x": "give keep_x", "n_nonzero_y": "give keep_y"}
+
+    def _settings(self) -> list[Request]:
+        l = check_count("n_components", self.n_components)
         check_choice("method", self.method, METHODS)
         check_flag("scale", self.scale)
         check_flag("nonnegative", self.nonnegative)
-        sides = []
-        for side in ("x", "y"):
-            penalty, count = check_penalty(self, side), getattr(self, f"n_nonzero_{side}")
-            if count is not None:
-                check_count(f"n_nonzero_{side}", count, hint=", or None to use the penalty")
-            elif self.method == "greedy":
-                raise ValueError(f"method='greedy' needs n_nonzero_{side}: give an integer.")
-            sides.append(Sparsity(penalty, count, self.nonnegative))
+        for name in ("keep_x", "keep_y"):
+            if self.method == "greedy" and getattr(self, name) is None:
+                raise ValueError(f"method='greedy' needs {name}: give an integer.")
+            if self.method == "least_squares" and is_sequence(getattr(self, name)):
+                raise ValueError(f"method='least_squares' takes one number for {name}: give it.")
         if self.nonnegative and self.method == "greedy":
             raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
-        tol = check_real("tol", self.tol)
-        return Request(sides[0], sides[1], tol, check_count("max_iter", self.max_iter))
+        x, y = (sparsities(self, side, l, self.nonnegative) for side in ("x", "y"))
+        tol, max_iter = check_real("tol", self.tol), check_count("max_iter", self.max_iter)
+        return [Request(*both, tol, max_iter) for both in zip(x, y, strict=True)]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(y, n, SCALABLE)
@@ -147,8 +160,8 @@ class SparseCCA(Streaming, BothSides):
         check_X_varies(problem[0])
         check_y_varies(~problem[1].constant)
 
-    def _solve(self, problem: tuple[Centered, Centered], settings: Request) -> Pairs:
-        return sparse_pairs(*problem, self.n_components, self.method, settings, self.scale)
+    def _solve(self, problem: tuple[Centered, Centered], settings: list[Request]) -> Pairs:
+        return sparse_pairs(*problem, self.method, settings, self.scale)
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
         Zx, Zy = problem
@@ -200,13 +213,29 @@ def _sides(model: SparseCCA, X: Any, y: Any) -> tuple[Array, Array]:
     return x_scores, y_scores
 
 
-def check_penalty(model: Any, side: str) -> float:
-    """The share of the penalty that leaves no variable of x or y; refuses that one itself."""
+def sparsities(model: Any, side: str, l: int, nonnegative: bool = False) -> list[Sparsity]:
+    """How sparse each of l components is on one side, by ``penalty_x`` and ``keep_x`` (or y)."""
     name = f"penalty_{side}"
     penalty = check_real(name, getattr(model, name), high=1.0)
     if penalty == 1.0:
         raise ValueError(f"{name}=1 leaves no variable: give a number below 1.")
-    return penalty
+    return [Sparsity(penalty, count, nonnegative) for count in _kept(model, f"keep_{side}", l)]
+
+
+def _kept(model: Any, name: str, l: int) -> list[int | None]:
+    """How many variables to keep in each of l components; None where the penalty decides."""
+    keep = getattr(model, name)
+    if not is_sequence(keep):
+        hint = ", or None to use the penalty"
+        return [None if keep is None else check_count(name, keep, hint=hint)] * l
+    given = check_sequence(name, keep, "numbers")
+    counts = [check_count(name, count, hint=" for every component") for count in given]
+    if len(counts) < l:
+        raise ValueError(
+            f"{name} has {counted(len(counts), 'number')} for {l} components: give one for each, or one "
+            "number for all."
+        )
+    return list(counts)
 
 
 def _correlations(A: Array, B: Array) -> Array:

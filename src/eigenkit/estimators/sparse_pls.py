@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
 from eigenkit.estimators._described import described
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
-from eigenkit.estimators.sparse_cca import check_penalty
+from eigenkit.estimators.sparse_cca import Keep, sparsities
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
     check_choice,
     check_count,
     check_real,
-    check_sequence,
-    is_sequence,
     take_parameters,
 )
 from eigenkit.solvers.deflation import sparse_pair
-from eigenkit.solvers.lasso import Sparsity
-
-Keep = int | Sequence[int] | None
 
 MODES = ("regression", "canonical")
 
@@ -40,31 +33,12 @@ class _SparsePairs(StreamedPLS):
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
-            check_penalty(self, side)
-            self._kept(side, 1)
+            sparsities(self, side, 1)
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _kept(self, side: str, l: int) -> list[int | None]:
-        """How many variables of a side to keep in each of l components; None for no bound."""
-        name = f"keep_{side}"
-        keep = getattr(self, name)
-        if not is_sequence(keep):
-            return [None if keep is None else check_count(name, keep, hint=", or None")] * l
-        given = check_sequence(name, keep, "numbers")
-        counts = [check_count(name, count, hint=" for every component") for count in given]
-        if len(counts) < l:
-            raise ValueError(
-                f"{name} has {len(counts)} numbers for {l} components: give one for each, or one "
-                "number for all."
-            )
-        return list(counts)
-
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        x, y = (
-            [Sparsity(float(getattr(self, f"penalty_{side}")), n) for n in self._kept(side, l)]
-            for side in ("x", "y")
-        )
+        x, y = (sparsities(self, side, l) for side in ("x", "y"))
         stop = float(self.tol), int(self.max_iter)
 
         def find(S: Array, i: int) -> tuple[Array, Array, float, int]:

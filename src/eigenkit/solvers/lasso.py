@@ -34,7 +34,7 @@ class Sparsity:
     """How sparse: a share of the largest penalty (0 to below 1), or a bound on the non-zeros."""
 
     penalty: float
-    n_nonzero: int | None = None
+    keep: int | None = None
     nonnegative: bool = False
 
 
@@ -46,22 +46,22 @@ def soft(c: Array, threshold: float, nonnegative: bool) -> Array:
 
 
 def thresholded(c: Array, sparsity: Sparsity) -> Array:
-    """Soft-threshold at the share of the largest entry, or so that at most n_nonzero are left.
+    """Soft-threshold at the share of the largest entry, or so that at most ``keep`` are left.
 
     Examples
     --------
-    >>> thresholded(np.array([3.0, -2.0, 1.0]), Sparsity(0.0, n_nonzero=2))
+    >>> thresholded(np.array([3.0, -2.0, 1.0]), Sparsity(0.0, keep=2))
     array([ 2., -1.,  0.])
     """
     size = np.maximum(c, 0.0) if sparsity.nonnegative else np.abs(c)
-    if sparsity.n_nonzero is None:
+    if sparsity.keep is None:
         return soft(c, sparsity.penalty * float(size.max()), sparsity.nonnegative)
-    if sparsity.n_nonzero >= len(c):
+    if sparsity.keep >= len(c):
         return soft(c, 0.0, sparsity.nonnegative)
     order = np.argsort(-size, kind="stable")
-    left = soft(c, float(size[order[sparsity.n_nonzero]]), sparsity.nonnegative)
+    left = soft(c, float(size[order[sparsity.keep]]), sparsity.nonnegative)
     if not np.any(left):  # the largest are all equal: the first of them, alike
-        kept = order[: sparsity.n_nonzero]
+        kept = order[: sparsity.keep]
         left[kept] = np.sign(c[kept]) * (size[kept] > 0)
     return left
 
@@ -73,8 +73,8 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
     """A function of c = X't and a start that gives w; X is a :class:`~.sparse_pairs.View`."""
     product = partial(np.matmul, X.gram()) if X.width <= GRAM_ORDER else X.X.gram_product
     bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
-    counted = sparsity.n_nonzero is not None and sparsity.n_nonzero < X.width
-    share = 0.0 if sparsity.n_nonzero is not None else sparsity.penalty
+    counted = sparsity.keep is not None and sparsity.keep < X.width
+    share = 0.0 if sparsity.keep is not None else sparsity.penalty
 
     def fit(c: Array, start: Array) -> Array:
         size = np.maximum(c, 0.0) if sparsity.nonnegative else np.abs(c)
@@ -82,7 +82,7 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
         if bound == 0 or largest == 0:
             return np.zeros_like(c)
         if counted:
-            return _Path(product, c, sparsity.nonnegative).until(int(sparsity.n_nonzero or 0))
+            return _Path(product, c, sparsity.nonnegative).until(int(sparsity.keep or 0))
         return _proximal(product, bound, c, share * largest, sparsity.nonnegative, start)
 
     return fit
@@ -125,8 +125,8 @@ class _Path:
         self.inside: list[int] = []
         self.columns: dict[int, Array] = {}
 
-    def until(self, n_nonzero: int) -> Array:
-        """w at the smallest penalty before more than ``n_nonzero`` variables are in."""
+    def until(self, keep: int) -> Array:
+        """w at the smallest penalty before more than ``keep`` variables are in."""
         size = self.r if self.nonnegative else np.abs(self.r)
         level, entering = float(size.max()), int(np.argmax(size))
         end = EPS * level
@@ -134,7 +134,7 @@ class _Path:
             if entering >= 0:
                 self.open[entering] = False
                 if self._is_new(entering):
-                    if len(self.inside) < n_nonzero:
+                    if len(self.inside) < keep:
                         self.inside.append(entering)
                     elif np.any(self.w):
                         break  # else more are tied for the first place than may be in

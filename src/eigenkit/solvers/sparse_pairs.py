@@ -19,7 +19,7 @@ least_squares lasso of every column of Y (Y'Y)^(-1/2) on X; all pairs at once
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -133,16 +133,18 @@ Finder = Callable[[View, View, Request], tuple[Array, Array, int, bool]]
 
 
 def sparse_pairs(
-    Zx: Centered, Zy: Centered, l: int, method: str, request: Request, scale: bool
+    Zx: Centered, Zy: Centered, method: str, requests: Sequence[Request], scale: bool
 ) -> Pairs:
-    """Up to l pairs by the method; fewer where nothing is left to find."""
+    """A pair for every request, by the method; fewer where nothing is left to find."""
     x, y = View.of(Zx, scale), View.of(Zy, scale)
     if method == "least_squares":
-        return _least_squares(x, y, l, request)
+        return _least_squares(x, y, len(requests), requests[0])
     columns_x: list[Array] = []
     columns_y: list[Array] = []
     sweeps, converged = 0, True
-    while len(columns_x) < l and not x.is_exhausted and not y.is_exhausted:
+    for request in requests:
+        if x.is_exhausted or y.is_exhausted:
+            break
         a, b, n_iter, done = FINDERS[method](x, y, request)
         t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
         if abs(t @ u) <= RANK_TOL * norm(x.X.matmat(a[:, None])) * norm(y.X.matmat(b[:, None])):
@@ -151,7 +153,7 @@ def sparse_pairs(
         columns_y.append(b)
         sweeps, converged = max(sweeps, n_iter), converged and done
         x, y = x.without(t), y.without(u)
-    found = _finish(x, y, columns_x, columns_y, request)
+    found = _finish(x, y, columns_x, columns_y, requests[0])
     return replace(found, n_iter=sweeps, converged=converged)
 
 
@@ -302,7 +304,7 @@ class _Side:
 
 def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """Add the variable that raises the canonical correlation most, until both sides are full."""
-    left, right = _Side(x, request.x.n_nonzero or 1), _Side(y, request.y.n_nonzero or 1)
+    left, right = _Side(x, request.x.keep or 1), _Side(y, request.y.keep or 1)
     first = _best_pair(x, y)
     if first is None:
         return np.zeros(x.width), np.zeros(y.width), 0, True
