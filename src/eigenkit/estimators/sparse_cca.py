@@ -232,8 +232,8 @@ def _kept(model: Any, name: str, l: int) -> list[int | None]:
     counts = [check_count(name, count, hint=" for every component") for count in given]
     if len(counts) < l:
         raise ValueError(
-            f"{name} has {counted(len(counts), 'number')} for {l} components: give one for each, or one "
-            "number for all."
+            f"{name} has {counted(len(counts), 'number')} for {l} components: give one for each, "
+            "or one number for all."
         )
     return list(counts)
 
