@@ -116,7 +116,7 @@ def compare_text(records: Mapping[str, dict[str, Any]], *, width: int = 100) -> 
     Parameters
     ----------
     records : dict of name to record
-        The differences are to the first.
+        Differences are shown to the first.
     width : int
         Columns of the terminal.
 
@@ -135,7 +135,7 @@ def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
     Parameters
     ----------
     records : dict of name to record
-        The differences are to the first.
+        Differences are shown to the first.
 
     Returns
     -------

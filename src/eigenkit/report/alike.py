@@ -16,7 +16,11 @@ _CLOSE = 1e-3
 Curve = Sequence[float | None]
 
 
-def coinciding(methods: list[Method], curve: Callable[[Method], Curve | None]) -> str:
+def coinciding(
+    methods: list[Method],
+    curve: Callable[[Method], Curve | None],
+    what: str = "The curves",
+) -> str:
     """A sentence on the methods whose curves coincide; nothing where all can be seen."""
     groups: list[tuple[np.ndarray, list[Method]]] = []
     for method in methods:
@@ -31,7 +35,7 @@ def coinciding(methods: list[Method], curve: Callable[[Method], Curve | None]) -
         else:
             groups.append((values, [method]))
     found = [listed([visible(m.name) for m in members]) for _, members in groups if members[1:]]
-    return " ".join(f"The curves of {names} coincide." for names in found)
+    return " ".join(f"{what} of {names} coincide." for names in found)
 
 
 def _close(a: np.ndarray, b: np.ndarray) -> bool:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.report import tables
 from eigenkit.report.alike import coinciding
-from eigenkit.report.pieces import controls, figure, folded_tables, numbers, radios, select
-from eigenkit.report.words import label_word, label_words, ranked, visible, with_index
+from eigenkit.report.pieces import (
+    figure,
+    folded,
+    folded_tables,
+    numbers,
+    paragraph,
+    radios,
+    select,
+    table_html,
+)
+from eigenkit.report.words import label_word, label_words, ranked, visible
 
 # More curves than this in one plot cannot be told apart.
 FEW_CURVES = 8
+
+
+def menu(run: Run, key: str, methods: list[Method]) -> str:
+    """A menu of methods, by their places in the record."""
+    return select(f"{key}-method", "Method", _with_index(run, methods))
+
+
+def _with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
+    return [(str(run.methods.index(m)), visible(m.name, 40)) for m in methods]
 
 
 def curves(run: Run) -> str:
@@ -22,7 +38,7 @@ def curves(run: Run) -> str:
     many = len(run.data.shown) > FEW_CURVES
     word = label_word(run)
     views = []
-    for i, name in with_index(run, drawn):
+    for i, name in _with_index(run, drawn):
         if many:
             views += [(f"h{i}", f"hardest and easiest, {name}"), (f"s{i}", f"each small, {name}")]
         else:
@@ -33,7 +49,7 @@ def curves(run: Run) -> str:
     kinds = [("roc", "ROC")]
     if run.recall:
         kinds.append(("precision", "precision and recall"))
-    fields = controls(select("roc-view", "Show", views), radios("curve", "Curves", kinds))
+    fields = [select("roc-view", "Show", views), radios("curve", "Curves", kinds)]
     words = (
         "ROC: averaged over the splits at equal false positive rates; the diagonal is chance. "
         "Precision: where the recall first reaches a value; a level line is the share of the "
@@ -41,10 +57,10 @@ def curves(run: Run) -> str:
     )
     same = coinciding(drawn, lambda m: [v for c in m.roc for v in c.true_positive_rate])
     alt = "Curves of sensitivity against errors, averaged over the splits."
-    return fields + figure("roc", alt, f"{words} {same}".strip()) + by_label(run)
+    return figure("roc", alt, f"{words} {same}".strip(), fields) + _by_label(run)
 
 
-def by_label(run: Run) -> str:
+def _by_label(run: Run) -> str:
     """A table for every method, that of the best open."""
     found = folded_tables(
         (f"Every {label_word(run)}, {visible(m.name)}", tables.by_label(run, m))
@@ -59,16 +75,16 @@ def confusion(run: Run) -> str:
     drawn = [m for m in ranked(run) if m.confusion]
     if not drawn:
         return ""
-    fields = controls(select("confusion-method", "Method", with_index(run, drawn)))
-    hidden = run.data.n_labels - len(run.data.shown)
-    note = f"The {len(run.data.shown)} most frequent of {run.data.n_labels} classes. " * bool(
-        hidden
+    shown, n = len(run.data.shown), run.data.n_labels
+    caption = (
+        "Share of the held-out samples of the class of the row that were predicted to be of the "
+        "class of the column, over all splits; the diagonal is correct."
     )
-    caption = note + "Share of the held-out samples of the class of the row that were predicted to "
-    caption += "be of the class of the column, over all splits; the diagonal is correct."
+    if shown < n:
+        caption = f"The {shown} most frequent of {n} classes. {caption}"
     alt = "Heat map of the true class against the predicted class."
-    shown = [table for m in drawn if (table := tables.confusions(run, m)).rows]
-    return fields + figure("confusion", alt, caption) + numbers(*shown)
+    counts = [tables.confusions(run, m) for m in drawn]
+    return figure("confusion", alt, caption, [menu(run, "confusion", drawn)], counts)
 
 
 def responses(run: Run) -> str:
@@ -78,10 +94,7 @@ def responses(run: Run) -> str:
         return ""
     known = len(run.points.observed[0])
     options = [(str(j), visible(run.data.labels[j].name, 40)) for j in range(known)]
-    fields = controls(
-        select("response-method", "Method", with_index(run, drawn)),
-        select("response", "Response", options),
-    )
+    fields = [menu(run, "response", drawn), select("response", "Response", options)]
     caption = (
         "Every mark is a sample that was held out when it was predicted. Left: on the diagonal the "
         "prediction is right. Right: residuals, observed less predicted; a bend or a widening "
@@ -90,7 +103,7 @@ def responses(run: Run) -> str:
     if known < run.data.n_labels:
         caption += f" The first {known} of {run.data.n_labels} responses."
     alt = "Scatter of predicted against observed values, and of residuals against predictions."
-    return fields + figure("responses", alt, caption) + numbers(tables.responses(run))
+    return figure("responses", alt, caption, fields, [tables.responses(run)])
 
 
 def worst(run: Run) -> str:
@@ -105,8 +118,8 @@ def columns(run: Run) -> str:
     if not d.columns:
         return ""
     text = f"Columns that do not vary: {d.n_constant:,}. With missing values: {d.n_incomplete:,}."
-    table = folded_tables([("Every column", tables.columns(run))], unfolded=False)
-    return f"<p>{escape(text)}</p>{table}"
+    table = table_html(tables.columns(run), sortable=True)
+    return paragraph(text) + folded("Every column", table)
 
 
 def separation(run: Run, drawn: list[Method]) -> str:
@@ -115,7 +128,6 @@ def separation(run: Run, drawn: list[Method]) -> str:
     if not known:
         return ""
     word = label_word(run)
-    fields = controls(select("circle-method", "Method", with_index(run, known)))
     heat = (
         f"How a {word} and a component correlate on held-out samples: a strong colour says that "
         "the component separates it. Rows that look alike stand together."
@@ -125,11 +137,11 @@ def separation(run: Run, drawn: list[Method]) -> str:
         "correlations with the first two components. Close to the circle: the two components tell "
         "nearly all about it. Same direction: they rise together."
     )
-    figures = figure("separation", f"Heat map of {word} against component.", heat)
-    figures += figure("circle", f"Correlation circle of features and {label_words(run)}.", circle)
-    shown = [tables.correlations(run, m) for m in known]
-    shown += [tables.loadings(m) for m in known]
-    return fields + figures + numbers(*shown)
+    shown = [tables.correlations(run, m) for m in known] + [tables.loadings(m) for m in known]
+    alt = f"Heat map of {word} against component."
+    upper = figure("separation", alt, heat, [menu(run, "circle", known)])
+    alt = f"Correlation circle of features and {label_words(run)}."
+    return upper + figure("circle", alt, circle, tables=shown)
 
 
 def labels(run: Run) -> str:
@@ -142,7 +154,7 @@ def labels(run: Run) -> str:
     word = label_word(run)
     counts = figure("counts", f"Number of samples per {word}.", f"{many}Samples per {word}.")
     if d.kind == "classes":
-        text = "<p>Every sample carries exactly one class, so no two occur together.</p>"
+        text = paragraph("Every sample carries exactly one class, so no two occur together.")
         return counts + text + numbers(tables.label_counts(run))
     heat = figure(
         "cooccurrence",

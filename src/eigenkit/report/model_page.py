@@ -5,8 +5,18 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from eigenkit.report import tables
 from eigenkit.report.html import document, policy
-from eigenkit.report.pieces import folded, line, table_html, weights, whole_body
+from eigenkit.report.pieces import (
+    code,
+    folded,
+    line,
+    numbers,
+    paragraph,
+    table_html,
+    weights,
+    whole_body,
+)
 from eigenkit.report.tables import Table
 from eigenkit.report.words import visible
 
@@ -32,8 +42,8 @@ def model_html(
     str
     """
     how = record["fitted"]
-    rows = [[name, visible(value, 200)] for name, value in facts.items()]
-    settings = Table("Settings", ["what", "value"], rows, n_text=2)
+    shown = {name: visible(value, 200) for name, value in facts.items()}
+    settings = tables.facts("Settings", shown, ("what", "value"))
     parts = [
         ("weights", "Components", _weights(record["components"])),
         ("stability", "Stability", _stability(how.get("stability"))),
@@ -46,7 +56,7 @@ def model_html(
         ),
         ("targets", "Targets", _targets(record["targets"])),
         ("fitted", "How it was fitted", table_html(settings)),
-        ("next", "Next steps", _steps(steps)),
+        ("next", "Next steps", "".join(code(visible(step, 600)) for step in steps)),
     ]
     first, *more = lines
     told = [f'<p class="lead">{escape(visible(first, 600))}</p>']
@@ -77,7 +87,7 @@ def _weights(components: list[dict[str, Any]]) -> str:
         f"Component {c['component']}": [(visible(f["feature"], 40), f["weight"]) for f in c["top"]]
         for c in components
     }
-    text = "<p>The features with the largest weights; the sign says in which direction.</p>"
+    text = paragraph("The features with the largest weights; the sign says in which direction.")
     return f"{text}{weights(found)}" if found else ""
 
 
@@ -136,15 +146,9 @@ def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
 
 
 def _with_table(drawn: str, table: Table) -> str:
-    return f"<figure>{drawn}</figure>{folded('The numbers', table_html(table))}"
+    return f"<figure>{drawn}</figure>{numbers(table)}"
 
 
 def _targets(names: list[str]) -> str:
-    rows = [[str(i + 1), visible(name)] for i, name in enumerate(names)]
-    return folded("All targets", table_html(Table("Targets", ["number", "name"], rows, n_text=2)))
-
-
-def _steps(steps: list[str]) -> str:
-    return "".join(
-        f'<pre tabindex="0"><code>{escape(visible(step, 600))}</code></pre>' for step in steps
-    )
+    numbered = {str(i): visible(name) for i, name in enumerate(names, start=1)}
+    return folded("All targets", table_html(tables.facts("Targets", numbered, ("number", "name"))))

@@ -13,6 +13,7 @@ import numpy as np
 from eigenkit.report.tables import Table
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640, 30, 170, 20
+_MIDDLE = (_LEFT + _WIDTH - _RIGHT) / 2
 
 
 def dots(
@@ -30,7 +31,7 @@ def dots(
     parts = [_axis(low, high, height, x_title)]
     for i, name in enumerate(names):
         y = _ROW * i + 24
-        parts.append(f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(name)}</text>')
+        parts.append(_text(_LEFT - 12, y + 4, name, "end"))
         for k, row in enumerate(series):
             mark = row[i]
             if mark is not None:
@@ -40,11 +41,9 @@ def dots(
 
 def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles: list[str]) -> str:
     """A curve with its points; the one at ``chosen`` is larger. x goes by its order, evenly."""
-    low, high = min(y), max(y)
-    room = 0.08 * (high - low) or 0.5
-    low, high, height = low - room, high + room, 220
+    room, height = 0.08 * (max(y) - min(y)) or 0.5, 220
     across = np.linspace(_LEFT, _WIDTH - _RIGHT, len(x)) if len(x) > 1 else [(_LEFT + _WIDTH) / 2]
-    down = [30 + (height - 80) * (high - v) / (high - low) for v in y]
+    down = np.interp(y, [min(y) - room, max(y) + room], [height - 50, 30])
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
     parts = [f'<polyline points="{points}" class="s0"/>']
     every = max(1, -(-len(x) // 12))
@@ -53,18 +52,15 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles:
             f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if value == chosen else 3}" class="m0"/>'
         )
         if i % every == 0:
-            parts.append(
-                f'<text x="{a:.1f}" y="{height - 28}" text-anchor="middle">{value:g}</text>'
-            )
-    for v in (min(y), max(y)):
-        b = 30 + (height - 80) * (high - v) / (high - low)
-        parts.append(f'<text x="{_LEFT - 14}" y="{b + 4:.1f}" text-anchor="end">{v:.3g}</text>')
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    parts.append(
-        f'<text x="{middle}" y="{height - 6}" text-anchor="middle">{escape(titles[0])}</text>'
-    )
-    parts.append(f'<text x="12" y="18">{escape(titles[1])}</text>')
+            parts.append(_text(a, height - 28, f"{value:g}"))
+    for i in (np.argmin(y), np.argmax(y)):
+        parts.append(_text(_LEFT - 14, down[i] + 4, f"{y[i]:.3g}", "end"))
+    parts += [_text(_MIDDLE, height - 6, titles[0]), _text(12, 18, titles[1], "start")]
     return _picture(parts, height, alt, "curve")
+
+
+def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def _picture(parts: list[str], height: int, alt: str, kind: str = "dots") -> str:
@@ -85,11 +81,8 @@ def _axis(low: float, high: float, height: int, title: str) -> str:
     for value in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step:
         x = _place(float(value), low, high)
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{height - 36}" class="grid"/>')
-        label = f"{value:.10g}"
-        parts.append(f'<text x="{x:.1f}" y="{height - 22}" text-anchor="middle">{label}</text>')
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    parts.append(f'<text x="{middle}" y="{height - 4}" text-anchor="middle">{escape(title)}</text>')
-    return "".join(parts)
+        parts.append(_text(x, height - 22, f"{value:.10g}"))
+    return "".join([*parts, _text(_MIDDLE, height - 4, title)])
 
 
 def _mark(mark: tuple[float, float], y: float, k: int, low: float, high: float) -> str:
@@ -138,11 +131,17 @@ def _row(i: int, row: list[str], table: Table) -> str:
     return "".join(cells)
 
 
-def figure(key: str, alt: str, caption: str = "") -> str:
-    """A place for a figure: to a screen reader its alternative text, and the buttons beside it."""
-    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+def figure(
+    key: str, alt: str, caption: str, fields: Iterable[str] = (), tables: Iterable[Table] = ()
+) -> str:
+    """A place for a figure, below the fields that change it and above the tables of its numbers.
+
+    To a screen reader it is its alternative text, and the buttons beside it.
+    """
     label = f'role="group" aria-label="Figure: {escape(alt)}"'
-    return f'<figure><div class="plot" id="plot-{key}" {label}></div>{words}</figure>'
+    drawn = f'<div class="plot" id="plot-{key}" {label}></div>'
+    words = f"<figcaption>{escape(caption)}</figcaption>"
+    return f"{controls(*fields)}<figure>{drawn}{words}</figure>{numbers(*tables)}"
 
 
 def folded(summary: str, inside: str, *, unfolded: bool = False) -> str:
@@ -151,15 +150,14 @@ def folded(summary: str, inside: str, *, unfolded: bool = False) -> str:
     return f"<details{state}><summary>{escape(summary)}</summary>{inside}</details>" * bool(inside)
 
 
-def folds(parts: Iterable[tuple[str, str]], *, unfolded: bool = True) -> str:
+def folds(parts: Iterable[tuple[str, str]]) -> str:
     """Several to open, the first of them open."""
-    return "".join(folded(*part, unfolded=unfolded and not i) for i, part in enumerate(parts))
+    return "".join(folded(*part, unfolded=not i) for i, part in enumerate(parts))
 
 
-def folded_tables(parts: Iterable[tuple[str, Table]], *, unfolded: bool = True) -> str:
+def folded_tables(parts: Iterable[tuple[str, Table]]) -> str:
     """The same for tables to sort."""
-    found = ((title, table_html(table, sortable=True)) for title, table in parts)
-    return folds(found, unfolded=unfolded)
+    return folds((title, table_html(table, sortable=True)) for title, table in parts)
 
 
 def numbers(*shown: Table) -> str:
@@ -185,7 +183,17 @@ def radios(name: str, words: str, options: list[tuple[str, str]]) -> str:
 
 def controls(*fields: str) -> str:
     """Fields that appear where scripts run."""
-    return f'<div class="controls" hidden>{"".join(fields)}</div>'
+    return f'<div class="controls" hidden>{"".join(fields)}</div>' * bool(fields)
+
+
+def paragraph(text: str) -> str:
+    """A sentence or several."""
+    return f"<p>{escape(text)}</p>"
+
+
+def code(command: str) -> str:
+    """A command to copy."""
+    return f'<pre tabindex="0"><code>{escape(command)}</code></pre>'
 
 
 def facts(values: dict[str, str]) -> str:

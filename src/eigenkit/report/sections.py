@@ -14,11 +14,12 @@ from eigenkit.evaluation.record.schema import Method, Model, Run
 from eigenkit.report import label_sections, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
 from eigenkit.report.pieces import (
+    code,
     controls,
     figure,
     folded,
     folds,
-    numbers,
+    paragraph,
     radios,
     select,
     table_html,
@@ -28,18 +29,17 @@ from eigenkit.report.pieces import (
 from eigenkit.report.tables import Table
 from eigenkit.report.words import (
     before_fit,
-    difference,
+    behind_the_best,
     drawn_sentence,
     headline,
     label_word,
     label_words,
     main_metric,
-    main_score,
     protocol_sentence,
     ranked,
+    scored,
     sizes,
     visible,
-    with_index,
 )
 from eigenkit.shell import counted
 
@@ -47,7 +47,7 @@ from eigenkit.shell import counted
 def figure_names(run: Run) -> dict[str, Any]:
     """What the script needs beside the record: clean names, and the order of the methods."""
     order = [run.methods.index(method) for method in ranked(run)]
-    shown = run.data.shown
+    gaps = [(run.methods.index(method), gap) for method, gap in behind_the_best(run)]
     return {
         "labels": [visible(label.name, 28) for label in run.data.labels],
         "methods": [visible(method.name, 28) for method in run.methods],
@@ -57,18 +57,11 @@ def figure_names(run: Run) -> dict[str, Any]:
             for key, (words, up) in metrics_of(run.data.kind).items()
         },
         "main": main_metric(run),
-        "differences": _gaps(run),
-        "shown": tables.in_order(run, shown),
+        "differences": [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in gaps],
+        "shown": tables.in_order(run, run.data.shown),
         "clustered": clustered(run),
         "separation": [_alike_rows(method) for method in run.methods],
     }
-
-
-def _gaps(run: Run) -> list[dict[str, Any]]:
-    """How far the best is ahead of the others."""
-    best, *others = ranked(run)
-    found = {run.methods.index(m): difference(run, best, m) for m in others}
-    return [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in found.items() if gap]
 
 
 def _alike_rows(method: Method) -> list[int]:
@@ -91,7 +84,7 @@ def body(run: Run) -> str:
         ("projection", "Projection", _projection(run)),
         ("features", "Top features", _features(run)),
         ("components", "Number of components", _curves(run, "components")),
-        ("spectrum", "Eigenvalues", _spectrum(run)),
+        ("spectrum", "Eigenvalues", _curves(run, "scree", _SCALE)),
         ("alpha", "Choice of alpha", _curves(run, "alpha")),
         ("columns", "Columns", label_sections.columns(run)),
         ("solver", "How it was solved", _solver(run)),
@@ -124,24 +117,27 @@ def _comparison(run: Run) -> str:
     metrics = select(
         "metric", "Metric", [(k, words) for k, (words, _) in metrics_of(run.data.kind).items()]
     )
-    done = [method for method in ranked(run) if main_score(run, method) is not None]
     alt = f"Scores of {counted(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
         "splits. On wide screens, right: time to fit. Open marks are plain baselines."
     )
-    drawn = controls(metrics) + figure("comparison", alt, caption) if done else ""
+    drawn = figure("comparison", alt, caption, [metrics]) if scored(run) else ""
     told = table_html(tables.failures(run))
     scores = table_html(tables.comparison(run), sortable=True)
-    return drawn + told + scores + _differences(run) + _more(run)
+    more = table_html(tables.times(run)) + table_html(tables.warnings(run))
+    return drawn + told + scores + _differences(run) + folded("Times and warnings", more)
 
 
 def _differences(run: Run) -> str:
     table = tables.paired(run)
     if not table.rows:
         return ""
-    same = coinciding(ranked(run), lambda m: [v for s in m.scores.values() for v in s.values])
-    same = same.replace("The curves of", "On every split the scores of")
+    same = coinciding(
+        ranked(run),
+        lambda m: [v for s in m.scores.values() for v in s.values],
+        "On every split the scores",
+    )
     caption = (
         "Differences on the same splits with 95 % intervals: methods whose interval holds 0 cannot "
         f"be told apart from the best. {same}"
@@ -150,18 +146,13 @@ def _differences(run: Run) -> str:
     return figure("differences", alt, caption.strip()) + table_html(table)
 
 
-def _more(run: Run) -> str:
-    inside = table_html(tables.times(run)) + table_html(tables.warnings(run))
-    return folded("Times and warnings", inside)
-
-
 def _projection(run: Run) -> str:
     drawn = [m for m in _methods_first(run) if m.model and m.model.coordinates]
     if not drawn:
         return ""
     arrows = [("no", "none"), ("yes", "features")]
     fields = controls(
-        select("scatter-method", "Method", with_index(run, drawn)),
+        label_sections.menu(run, "scatter", drawn),
         radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
         radios("part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]),
         radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
@@ -219,17 +210,14 @@ _CURVES: dict[str, tuple[Callable[[Method], Any], str, str, Callable[[Run], Tabl
 }
 
 
-def _curves(run: Run, key: str) -> str:
+_SCALE = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
+
+
+def _curves(run: Run, key: str, *fields: str) -> str:
     curve, alt, words, make = _CURVES[key]
     drawn, table = [method for method in ranked(run) if curve(method)], make(run)
     caption = " ".join(filter(None, [words, table.note, coinciding(drawn, curve)]))
-    return figure(key, alt, caption) + numbers(table) if drawn else ""
-
-
-def _spectrum(run: Run) -> str:
-    scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
-    found = _curves(run, "scree")
-    return controls(scale) + found if found else ""
+    return figure(key, alt, caption, fields, [table]) if drawn else ""
 
 
 def _features(run: Run) -> str:
@@ -238,9 +226,9 @@ def _features(run: Run) -> str:
         for m in _methods_first(run)
         if m.model and m.model.components
     ]
-    text = (
-        "<p>How far each component moves when a feature moves by one standard deviation; the "
-        "sign tells in which direction.</p>"
+    text = paragraph(
+        "How far each component moves when a feature moves by one standard deviation; the "
+        "sign tells in which direction."
     )
     return text + folds(found) if found else ""
 
@@ -254,27 +242,23 @@ def _by_component(model: Model) -> dict[str, list[tuple[str, float]]]:
 
 def _solver(run: Run) -> str:
     table = table_html(tables.solver_facts(run))
-    if not table:
-        return ""
-    text = (
-        "<p>The model of the first split: which way to solve the eigenproblem was taken and why, "
-        "and how well the answer fulfils its equation.</p>"
+    text = paragraph(
+        "The model of the first split: which way to solve the eigenproblem was taken and why, "
+        "and how well the answer fulfils its equation."
     )
-    return text + table
+    return text + table if table else ""
 
 
 def _repeat(run: Run) -> str:
     steps = {
         "The same run again:": visible(run.command, 2000),
         before_fit(run): visible(run.next, 2000),
-        "The same report from a saved record, without computing:": _AGAIN,
+        "The same report from a saved record, without computing:": (
+            "eigenkit report run.json --html report.html"
+        ),
         "Several runs side by side:": "eigenkit report run.json other.json --html both.html",
     }
-    told = "".join(
-        f'<p>{escape(words)}</p><pre tabindex="0"><code>{escape(command)}</code></pre>'
-        for words, command in steps.items()
-        if command
-    )
+    told = "".join(paragraph(words) + code(command) for words, command in steps.items() if command)
     download = (
         '<p class="controls" hidden><button type="button" id="download">Save the record as JSON'
         "</button></p>"
@@ -283,6 +267,3 @@ def _repeat(run: Run) -> str:
         f'{told}{download}<div class="pair">{table_html(tables.data_facts(run))}'
         f"{table_html(tables.environment(run))}</div>"
     )
-
-
-_AGAIN = "eigenkit report run.json --html report.html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +13,13 @@ from eigenkit.files._common import listed
 from eigenkit.report.alike import natural
 from eigenkit.report.words import (
     NOTHING,
-    difference,
+    behind_the_best,
     label_word,
-    main_score,
     main_words,
     measured_all,
     number,
     ranked,
+    scored,
     seconds,
     short,
     sizes,
@@ -32,7 +33,7 @@ Metrics = dict[str, tuple[str, bool]]
 class Table:
     """Cells are plain text, not yet escaped; the first ``n_text`` columns are words.
 
-    ``strong`` are cells (row, column) to stress.
+    ``strong`` are the cells (row, column) in bold.
     """
 
     title: str
@@ -43,22 +44,33 @@ class Table:
     strong: frozenset[tuple[int, int]] = frozenset()
 
 
+def facts(title: str, values: dict[str, str], columns: tuple[str, str] = ("", "")) -> Table:
+    """Names and their values, in two columns."""
+    return Table(title, list(columns), [[*pair] for pair in values.items()], n_text=2)
+
+
 def comparison(run: Run) -> Table:
-    """Method by metric, the best of each metric stressed."""
+    """Method by metric, the best of each metric in bold."""
     methods, metrics = ranked(run), metrics_of(run.data.kind)
-    cells = [measured_all(key, (m.scores.get(key) for m in methods)) for key in metrics]
-    rows = [[visible(m.name), *row] for m, *row in zip(methods, *cells, strict=True)]
     columns = [words for words, _ in metrics.values()]
     losses = "RMSE and MAE" if run.data.kind == "numbers" else "losses and coverage"
     strong = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
     return Table(
         "Scores on the test parts",
         ["method", *columns],
-        rows,
+        _score_rows(methods, metrics),
         note=f"Mean ± standard deviation over the splits; for {losses} less is better."
         + _of_some_splits(methods, metrics),
         strong=frozenset(strong),
     )
+
+
+def _score_rows(methods: list[Method], keys: Iterable[str]) -> list[list[str]]:
+    """The name of each method and its scores; ``metric:j`` is the metric of one response."""
+    cells = [
+        measured_all(key.partition(":")[0], [m.scores.get(key) for m in methods]) for key in keys
+    ]
+    return [[visible(m.name), *row] for m, *row in zip(methods, *cells, strict=True)]
 
 
 def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
@@ -80,11 +92,10 @@ def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
 
 def paired(run: Run) -> Table:
     """How far the others are from the best, on the same splits."""
-    done = [m for m in ranked(run) if main_score(run, m) is not None]
-    gaps = [(method, difference(run, done[0], method)) for method in done[1:]]
-    rows = [[visible(method.name), *gap.cells()] for method, gap in gaps if gap is not None]
+    rows = [[visible(method.name), *gap.cells()] for method, gap in behind_the_best(run)]
+    best = visible(ranked(run)[0].name) if rows else ""
     return Table(
-        f"How much more {main_words(run)} {visible(done[0].name) if done else ''} has",
+        f"How much more {main_words(run)} {best} has",
         ["than", "difference", "95 % interval", "clear"],
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",
@@ -95,14 +106,11 @@ def responses(run: Run) -> Table:
     """Scores of every response, of methods that predict numbers."""
     if run.data.kind != "numbers" or run.data.n_labels < 2:
         return Table("Scores by response", [], [])
-    done, rows = [m for m in ranked(run) if main_score(run, m) is not None], []
-    for j, label in enumerate(run.data.labels):
-        scores = ((k, [m.scores.get(f"{k}:{j}") for m in done]) for k in NUMBER_METRICS)
-        cells = [measured_all(*column) for column in scores]
-        rows += [
-            [visible(label.name), visible(m.name), *row]
-            for m, *row in zip(done, *cells, strict=True)
-        ]
+    rows = [
+        [visible(label.name), *row]
+        for j, label in enumerate(run.data.labels)
+        for row in _score_rows(scored(run), [f"{key}:{j}" for key in NUMBER_METRICS])
+    ]
     columns = ["response", "method", *(words for words, _ in NUMBER_METRICS.values())]
     return Table("Scores by response", columns, rows, n_text=2)
 
@@ -151,14 +159,14 @@ def warnings(run: Run) -> Table:
 
 def data_facts(run: Run) -> Table:
     """Sizes, and more of the kind."""
-    d, facts = run.data, sizes(run)
-    facts["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
-    facts["entries not zero"] = f"{d.density:.2%}"
+    d, found = run.data, sizes(run)
+    found["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
+    found["entries not zero"] = f"{d.density:.2%}"
     if d.kind != "numbers":
-        facts["labels per sample"] = f"{d.cardinality:.2f}"
-        facts["samples without a label"] = f"{d.unlabelled:,}"
-    facts["fingerprint"] = visible(d.fingerprint)
-    return Table("Data", ["", ""], [[k, v] for k, v in facts.items()], n_text=2)
+        found["labels per sample"] = f"{d.cardinality:.2f}"
+        found["samples without a label"] = f"{d.unlabelled:,}"
+    found["fingerprint"] = visible(d.fingerprint)
+    return facts("Data", found)
 
 
 def label_counts(run: Run) -> Table:
@@ -259,9 +267,8 @@ def top_features(method: Method, limit: int = 5) -> Table:
 
 def environment(run: Run) -> Table:
     """Versions."""
-    rows = [[visible(k), visible(v)] for k, v in run.environment.items()]
-    rows.append(["random state", str(run.protocol.seed)])
-    return Table("Environment", ["", ""], rows, n_text=2)
+    found = {visible(name): visible(version) for name, version in run.environment.items()}
+    return facts("Environment", {**found, "random state": str(run.protocol.seed)})
 
 
 # Rows of a table that a page can hold without becoming slow, and pairs that a reader looks at.

@@ -71,6 +71,18 @@ def ranked(run: Run) -> list[Method]:
     return sorted(run.methods, key=place)
 
 
+def scored(run: Run) -> list[Method]:
+    """The same without those that have no result."""
+    return [method for method in ranked(run) if main_score(run, method) is not None]
+
+
+def behind_the_best(run: Run) -> list[tuple[Method, Difference]]:
+    """How far the best method is ahead of each other one, where that is known."""
+    methods = ranked(run)
+    found = ((method, difference(run, methods[0], method)) for method in methods[1:])
+    return [(method, gap) for method, gap in found if gap is not None]
+
+
 def difference(run: Run, a: Method, b: Method) -> Difference | None:
     """Of the main scores; None where fewer than two splits have both."""
     return interval(run, *(method.scores.get(main_metric(run)) for method in (a, b)))
@@ -214,7 +226,7 @@ def sizes(run: Run) -> dict[str, str]:
 
 def headline(run: Run) -> str:
     """The result in a few sentences: who is ahead, who cannot be told apart, who failed."""
-    done = [method for method in ranked(run) if main_score(run, method) is not None]
+    done = scored(run)
     failed = [method for method in run.methods if method not in done]
     if not done:
         return _no_ranking(run)
@@ -318,7 +330,7 @@ def recommended(run: Run) -> Method | None:
 
 
 def _of_ours(run: Run) -> list[Method]:
-    return [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
+    return [method for method in scored(run) if not method.baseline]
 
 
 def beaten_by(run: Run) -> str:
@@ -354,11 +366,6 @@ def listed(names: list[str]) -> str:
     """``a, b and c``."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
-    """Methods for a menu: their place in the record and their name."""
-    return [(str(run.methods.index(m)), visible(m.name, 40)) for m in methods]
 
 
 def protocol_sentence(run: Run) -> str:
