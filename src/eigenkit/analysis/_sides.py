@@ -107,8 +107,7 @@ class View:
         if sparse.issparse(self.data) and wide:
             return self._sparse_spectrum(N)
         # A has as many numbers as X here: nothing is gained by keeping X sparse.
-        X = self.data.toarray() if sparse.issparse(self.data) else self.data
-        X = np.asarray(X, dtype=np.float64)
+        X = np.asarray(dense(self.data), dtype=np.float64)
         unit = self._units(np.abs(X).max(axis=0, initial=0.0))
         R, factor = self._residuals(X / unit, N)
         U, s, _ = sla.svd(R, full_matrices=False, check_finite=False)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +13,7 @@ import click
 from eigenkit.cli import _options as o
 from eigenkit.cli._annotated import described, methods_table, summary
 from eigenkit.cli._console import Result, clean, command, progress
+from eigenkit.cli._data import write_rows
 from eigenkit.cli._parsing import Argument, Group, Option
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def fit(
     *,
     images: Folder,
     labels: LabelFile,
-    out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
+    out: o.ModelOut,
     report: ReportFile = None,
     weights: Annotated[str, Option(help="each, equal, learned, half or best.")] = "each",
     unseen_views: Annotated[
@@ -131,7 +130,7 @@ def predict(
     as_json: o.Json = False,
 ) -> Result:
     """Predict the terms of sets of images with a model."""
-    from eigenkit.files import atomic, output_format, write_table
+    from eigenkit.files import output_format
     from eigenkit.images import adapt, load_annotator
     from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
@@ -152,9 +151,7 @@ def predict(
         )
     rows, titles, columns = _rows(fitted, sets, S, proba)
     if place is not None or not as_json:
-        with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
-            kind = "csv" if place is None else output_format(place)
-            write_table(stream, kind, titles, [columns], keep_formulas)
+        write_rows(place, output_format(out), titles, [columns], keep_formulas)
     good = {} if known is None else how_good(fitted, known, S)
     if not as_json:  # beside the table, which may be on the screen
         for line in [*([in_words(good)] if good else []), *shown]:
@@ -268,10 +265,16 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
 
 def _annotator(given: dict[str, Any], unseen: bool = False) -> ImageAnnotator:
     from eigenkit.images import ImageAnnotator
+    from eigenkit.images.kernels import PLANS
 
-    how: dict[str, Any] = {"views": _views(given["views"], unseen), "size": _size(given["size"])}
-    how["random_state"] = given["random_state"]
-    return ImageAnnotator(_kernels(given["kernels"]), **how, **_run(given))
+    kernels: Any = given["kernels"]
+    return ImageAnnotator(
+        kernels if kernels in PLANS else o.split([kernels]),
+        views=_views(given["views"], unseen),
+        size=_size(given["size"]),
+        random_state=given["random_state"],
+        **_run(given),
+    )
 
 
 def _run(given: dict[str, Any]) -> dict[str, Any]:
@@ -317,14 +320,6 @@ def _rows(
         for name, terms, p in zip(names, carried, P.round(4).tolist(), strict=True)
     ]
     return records, titles, columns
-
-
-def _kernels(text: str) -> Any:
-    from eigenkit.images.kernels import PLANS
-
-    if text in PLANS:
-        return text
-    return o.split([text])
 
 
 def _size(text: str | None) -> tuple[int, int] | None:

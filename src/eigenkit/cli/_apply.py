@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from eigenkit.cli._data import (
     open_in_memory_or_blocks,
     reading,
     with_labels,
+    write_rows,
 )
 from eigenkit.cli._parsing import Option
 
@@ -193,7 +193,7 @@ def _apply(
     keep_formulas: bool = False,
 ) -> Result:
     """Read in blocks, compute, write; the output appears when all of it is there."""
-    from eigenkit.files import FileError, atomic, open_file, output_format, write_table
+    from eigenkit.files import FileError, open_file, output_format
     from eigenkit.files._reading import rows_per_block
     from eigenkit.shell import counted
 
@@ -211,12 +211,9 @@ def _apply(
         first = next(computed, None)
         if first is None:
             raise FileError(data, "it holds no rows.")
-        blocks = chain([first], computed)
-        if place is None:
-            n = write_table(sys.stdout.buffer, kind, names, blocks, keep_formulas)
-            return Result({"rows": n})
-        with atomic(place) as stream:
-            n = write_table(stream, kind, names, blocks, keep_formulas)
+        n = write_rows(place, kind, names, chain([first], computed), keep_formulas)
+    if place is None:
+        return Result({"rows": n})
     record = {"out": str(place), "rows": n, "columns": names, "found": source.found}
     text = f"{found_line(data, source.found)}\nwrote {counted(n, 'row')} to {clean(place)}"
     return Result(record, text)

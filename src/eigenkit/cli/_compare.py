@@ -28,14 +28,11 @@ if TYPE_CHECKING:
 
 def demo(as_json: o.Json = False) -> Result:
     """Run the main methods on built-in data, and write a report."""
-    from contextlib import redirect_stdout
+    from contextlib import nullcontext, redirect_stdout
 
     from eigenkit.demo import main
 
-    if not as_json:
-        main()
-        return Result({})
-    with redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
         main()
     return Result({"demo": "done"})
 

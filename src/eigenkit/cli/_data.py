@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import sys
 import warnings
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
@@ -270,6 +274,16 @@ def open_in_memory_or_blocks(
             if stream is False or not may_stream:
                 raise
     return open_file(path, replace(options, stream=True)), None, True
+
+
+def write_rows(
+    place: Path | None, kind: str, names: list[str], blocks: Iterable[list[Any]], formulas: bool
+) -> int:
+    """Write a table to a file, or to the screen where there is no place for it: how many rows."""
+    from eigenkit.files import atomic, write_table
+
+    with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
+        return write_table(stream, kind, names, blocks, formulas)
 
 
 class Counter:

@@ -94,12 +94,11 @@ def explained(
 def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
     """The features of a row, filled in and not yet scaled."""
     import numpy as np
-    from scipy import sparse
 
     from eigenkit.files import FileError
+    from eigenkit.moments import dense
 
-    X = model.features.matrix(path, block)[[row]]
-    x = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)[0]
+    x = dense(model.features.matrix(path, block)[[row]])[0].astype(float)
     if np.isnan(x).any():
         name = model.features.feature_names()[int(np.argmax(np.isnan(x)))]
         raise FileError(path, f"row {row + 1} misses {name!r}: explain takes complete rows.")

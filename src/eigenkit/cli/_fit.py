@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 def fit(
     *,
     data: o.DataFile,
-    out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
-    method: Annotated[
-        str, Option("--method", "-m", help="The method; eigenkit methods lists all.")
-    ] = "cca",
+    out: o.ModelOut,
+    method: o.Method = "cca",
     alpha: Annotated[
         str | None,
         Option(
@@ -104,7 +102,8 @@ def fit(
     and to scale on the training rows of every fold.
     """
     name = o.method_name(method)
-    params, grid = _parameters(set_, alpha, alphas, components)
+    ridge, grid = _alpha(alpha, alphas)
+    number = components if components in (None, "cv") else o.count("--components", components)
     o.choice("--on-error", on_error, ("raise", "skip"))
     options = reading(given, on_error=on_error)
     o.choice("--classifier", classifier, ("svm", "gaussian"))
@@ -114,7 +113,7 @@ def fit(
 
     (place,) = o.outputs([data, given["label_list"]], force, out, state=checkpoint)
     found = find(name)
-    check_parameters(found, params, set_)
+    params = parameters(found, set_, alpha=ridge, n_components=number)
     if classifier != "svm" and found.kind == "classifier":
         raise o.bad("--classifier", f"{name} predicts by itself: leave it out.")
     wanted = _components(found, components, params)
@@ -221,25 +220,26 @@ def _on_cluster(
     return _kept(model, place, [*skipped_lines(bad, model), summary(model)], (), bad)
 
 
-def _parameters(
-    set_: list[str] | None, alpha: str | None, alphas: str | None, components: str | None
-) -> tuple[dict[str, Any], Any]:
-    """The parameters that options give, each once, and the values to choose alpha from."""
-    ridge, grid = _alpha(alpha, alphas)
-    n_components = None if components in (None, "cv") else o.count("--components", components or "")
-    check_once(set_, alpha, components)
-    return o.parameters(set_) | _given(n_components=n_components, alpha=ridge), grid
-
-
 # Parameters that have an option of their own.
 _OPTIONS = {"alpha": "--alpha", "n_components": "--components"}
 
 
-def check_once(set_: list[str] | None, alpha: Any, components: Any) -> None:
-    """Refuse a parameter that is given twice."""
-    for name, value in zip(_OPTIONS, (alpha, components), strict=True):
-        if value is not None and name in o.parameters(set_):
-            raise o.bad("--set", f"{name} is given by {_OPTIONS[name]} as well: give it once.")
+def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any]:
+    """The parameters of a method by --set, and those by options of their own unless these say cv.
+
+    Each may be given once, and must be one that the method has.
+    """
+    found, known = o.assignments(set_), method.estimator_class()._get_param_names()
+    options = {name: _OPTIONS[name] for name, value in own.items() if value is not None}
+    for name, option in options.items():
+        if name in found:
+            raise o.bad("--set", f"{name} is given by {option} as well: give it once.")
+    found |= {name: own[name] for name in options if own[name] != "cv"}
+    for name in found:
+        if name not in known:
+            has = f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
+            raise o.bad(options.get(name, "--set"), has)
+    return found
 
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
@@ -256,17 +256,17 @@ def _components(method: Any, components: str | None, params: dict[str, Any]) -> 
     return "cv" if chosen else None
 
 
-def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
-    """The ridge (None for the method's own), or the values to choose it from."""
+def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | str | None, Any]:
+    """The ridge (None for the method's own), or cv and the values to choose it from."""
     if alpha != "cv":
         if alphas is not None:
             raise o.bad("--alphas", "it needs --alpha cv.")
         return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
-        return None, o.numbers("--alphas", alphas)
+        return "cv", o.numbers("--alphas", alphas)
     from eigenkit.evaluation import auto_alphas
 
-    return None, auto_alphas
+    return "cv", auto_alphas
 
 
 def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
@@ -278,18 +278,3 @@ def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
         )
         raise o.bad("--checkpoint", f"it needs blocks, but {why}.")
     return True
-
-
-def _given(**params: Any) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}
-
-
-def check_parameters(method: Any, params: dict[str, Any], set_: list[str] | None) -> None:
-    """Refuse a parameter that the method does not have, as the option says that gave it."""
-    known = method.estimator_class()._get_param_names()
-    for name in params:
-        if name not in known:
-            option = "--set" if name in o.parameters(set_) else _OPTIONS[name]
-            raise o.bad(
-                option, f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
-            )

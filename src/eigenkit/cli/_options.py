@@ -19,6 +19,8 @@ DataFile = Annotated[
     ),
 ]
 ModelFile = Annotated[str, Argument(help="A model written by fit.")]
+ModelOut = Annotated[str, Option("--out", "-o", help="The model file to write.")]
+Method = Annotated[str, Option("--method", "-m", help="The method; eigenkit methods lists all.")]
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
 Force = Annotated[bool, Option("--force", help="Replace an output that exists.")]
 KeepFormulas = Annotated[
@@ -226,8 +228,8 @@ def memory(text: str) -> int:
     return int(float(match.group(1)) * 1024 ** "_kmgt".index(match.group(2) or "_"))
 
 
-def parameters(items: list[str] | None) -> dict[str, Any]:
-    """``name=value`` with values as JSON where they are, else as text."""
+def assignments(items: list[str] | None) -> dict[str, Any]:
+    """``name=value`` as in ``--set``; a value that is no JSON is text."""
     import json
 
     found = {}

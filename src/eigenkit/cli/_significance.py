@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
 from eigenkit.cli._data import checked_views, found_line, load_data, reading, rows_of
-from eigenkit.cli._fit import _given, check_once, check_parameters
+from eigenkit.cli._fit import parameters
 from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def significance(
     *,
     data: o.DataFile,
-    method: Annotated[
-        str, Option("--method", "-m", help="The method; eigenkit methods lists all.")
-    ] = "cca",
+    method: o.Method = "cca",
     permutations: Annotated[int, Option(min=1, help="Number of permutations.")] = 999,
     statistic: Annotated[
         str, Option(help="wilks, trace or roy; auto is wilks for correlations, else trace.")
@@ -46,8 +44,6 @@ def significance(
     against each other, without labels.
     """
     name = o.method_name(method)
-    check_once(set_, alpha, components)
-    params = {**o.parameters(set_), **_given(n_components=components, alpha=alpha)}
     options = reading(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
@@ -58,7 +54,7 @@ def significance(
 
     o.choice("--statistic", statistic, STATISTICS)
     chosen = find(name)
-    check_parameters(chosen, params, set_)
+    params = parameters(chosen, set_, alpha=alpha, n_components=components)
     if given["missing"] == "keep":
         raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
     views = checked_views(given, [name])

@@ -70,7 +70,7 @@ def follow(
 
 def merge(
     models: Annotated[list[str], Argument(help="Models written by follow or by fit --checkpoint.")],
-    out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
+    out: o.ModelOut,
     no_rows: Annotated[
         bool,
         Option(

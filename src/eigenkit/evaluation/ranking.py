@@ -16,6 +16,7 @@ from scipy import sparse
 
 from eigenkit.estimators._validation import numbers_in
 from eigenkit.estimators.many_labels import check_label_scores, top_labels
+from eigenkit.evaluation.metrics import rates_of
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.shell import check_count, check_real, check_sequence, filled, shown
 
@@ -75,7 +76,7 @@ def _per_label(name: str, values: Any, k: int) -> Array:
 
 
 def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each of the first k labels is right (n x k), and the labels."""
+    """Whether each of the first k labels is right (n x k), and the labels (-1: none)."""
     check_count("k", k)
     Y, S = _zeros_and_ones("Y", Y), check_label_scores(S)
     _check_same_shape("S", Y.shape, S.shape)
@@ -171,13 +172,11 @@ def propensity_scored_precision_at_k(Y: Any, S: Any, weight: Array, k: int = 1) 
     >>> propensity_scored_precision_at_k([[1, 1]], [[0.9, 0.1]], weight=[1.0, 4.0])
     0.25
     """
-    hits, labels = _hits(Y, S, k)
+    found = _hits(Y, S, k)
     Y = _zeros_and_ones("Y", Y)
     weight = _per_label("weight", weight, Y.shape[1])
-    got = np.sum(hits * weight[np.maximum(labels, 0)])
-    weighted = sparse.csr_array(Y * weight)
-    ideal, _ = _hits(Y, weighted, k)
-    best = np.sum(ideal * weight[np.maximum(top_labels(weighted, k), 0)])
+    ideal = _hits(Y, sparse.csr_array(Y * weight), k)
+    got, best = (np.sum(hits * weight[np.maximum(named, 0)]) for hits, named in (found, ideal))
     return float(got / best) if best > 0 else 0.0
 
 
@@ -215,9 +214,7 @@ def f1_by_frequency(
     )
     if not all(low < high for low, high in pairwise((1, *bounds))):
         raise ValueError(f"bounds={shown(bounds)} is not valid: give increasing numbers above 1.")
-    hit, told, true = (A.sum(axis=0) for A in (Y.multiply(P), P, Y))
-    f1 = ratio(2.0 * hit, told + true)
-    found = {}
+    f1, found = rates_of(Y, P)["f1"], {}
     for low, high in pairwise((1, *bounds, np.inf)):
         among = (frequency >= low) & (frequency < high)
         words = f"{low} and more" if high == np.inf else f"{low} to {high - 1}"

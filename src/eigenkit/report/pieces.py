@@ -53,8 +53,8 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles:
         )
         if i % every == 0:
             parts.append(_text(a, height - 28, f"{value:g}"))
-    for i in (np.argmin(y), np.argmax(y)):
-        parts.append(_text(_LEFT - 14, down[i] + 4, f"{y[i]:.3g}", "end"))
+    for end in (np.argmin(y), np.argmax(y)):
+        parts.append(_text(_LEFT - 14, down[end] + 4, f"{y[end]:.3g}", "end"))
     parts += [_text(_MIDDLE, height - 6, titles[0]), _text(12, 18, titles[1], "start")]
     return _picture(parts, height, alt, "curve")
 
