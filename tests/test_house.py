@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -14,11 +15,17 @@ ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
+def _loaded(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="module")
 def house():
-    spec = importlib.util.spec_from_file_location("house", ROOT / "docs" / "house.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = _loaded(ROOT / "docs" / "house.py")
     module.house = cache(module.house)
     return module
 
@@ -54,3 +61,18 @@ def test_the_walk_names_what_there_is(name):
             found = getattr(found, attribute)
         return
     raise AssertionError(name)
+
+
+def test_the_way_of_a_fit_is_counted(capsys):
+    tool = ROOT / "tools" / "walk.py"
+    if not tool.exists():
+        pytest.skip("the tools are not part of this copy")
+    _loaded(tool).main(["--list", "HypergraphSpectral"])
+    printed = capsys.readouterr().out
+    rows = [line for line in printed.splitlines()[1:] if not line.startswith(" ")]
+    assert len(rows) == 6
+    assert all(int(count) > 0 for row in rows for count in row.split()[-4:])
+    assert "estimators/_estimator.py Estimator.fit 1" in printed
+    # The steps that the guide names are on the way.
+    for step in ("check_X", "encode_labels", "Rows.problem", "regress", "finish"):
+        assert f" {step} " in printed
