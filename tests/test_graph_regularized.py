@@ -11,7 +11,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris, make_moons
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedKFold
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -31,9 +31,9 @@ from eigenkit import (
     OrthonormalizedPLS,
     SparsePLS,
 )
+from eigenkit.estimators._encoding import marked
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import best_of
-from eigenkit.estimators.graph_regularized import marked
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.solvers import REGRESSIONS
 
@@ -568,6 +568,13 @@ def test_splits_are_of_the_rows_that_were_given(masks, rng):
         for cv in (folds, 3)
     )
     np.testing.assert_array_equal(numbered.fold_scores_, counted.fold_scores_)
+    if not masks:  # the same folds by the number of each row
+        fold = np.full(60, -1)
+        for number, (_, test) in enumerate(folds):
+            fold[test] = number
+        cv = PredefinedSplit(fold)
+        settled = GraphRegularized(LDA(), mu=[0.0, 1.0], cv=cv).fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(settled.fold_scores_, counted.fold_scores_)
     everywhere = list(GroupKFold(4).split(X, y, np.arange(60) // 5))
     grouped = GraphRegularized(LDA(), mu=[0.0, 1.0], cv=everywhere).fit(X, y)
     assert grouped.fold_scores_.shape == (4, 2)

@@ -20,6 +20,11 @@ T = TypeVar("T")
 # -- parameters -------------------------------------------------------------------------
 
 
+def refuse(name: str, value: Any, expected: str) -> NoReturn:
+    """Raise the error of a parameter that cannot have this value."""
+    raise ValueError(f"{name}={shown(value)} is not valid: give {expected}.")
+
+
 def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
     """``value`` as a finite float between the bounds (inclusive)."""
     number = np.nan
@@ -28,7 +33,7 @@ def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf)
             number = float(value)
     if not low <= number <= high or not np.isfinite(number):
         bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name}={shown(value)} is not valid: give a finite number {bounds}.")
+        refuse(name, value, f"a finite number {bounds}")
     return number
 
 
@@ -38,14 +43,14 @@ def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
     with suppress(ValueError):
         number = check_real(name, value)
     if number == 0.0:
-        raise ValueError(f"{name}={shown(value)} is not valid: give a finite number above 0{hint}.")
+        refuse(name, value, f"a finite number above 0{hint}")
     return number
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """``value``, True or False: what only counts as true may be meant otherwise."""
+    """``value``, True or False: another value that counts as true may mean something else."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={shown(value)} is not valid: give True or False.")
+        refuse(name, value, "True or False")
     return bool(value)
 
 
@@ -62,12 +67,7 @@ def check_sequence(name: str, value: Any, what: str) -> list[Any]:
             if len(value) == 0:
                 raise ValueError(f"{name} is empty: give {what}.")
             return list(value)
-    raise ValueError(f"{name}={shown(value)} is not valid: give a sequence of {what}.")
-
-
-def one_or_several(name: str, value: Any, what: str) -> list[Any]:
-    """The members of a sequence, or the one value."""
-    return check_sequence(name, value, what) if is_sequence(value) else [value]
+    refuse(name, value, f"a sequence of {what}")
 
 
 def counted(n: int, word: str) -> str:
@@ -105,27 +105,27 @@ def check_all_or_count(name: str, value: Any) -> int | None:
     return None if value is None else check_count(name, value, hint=", or None for all")
 
 
-def check_count(name: str, value: Any, *, hint: str = "") -> int:
-    """``value`` as an integer of at least 1."""
-    if not _is_integer(value, 1, np.inf):
-        raise ValueError(
-            f"{name}={shown(value)} is not valid: give an integer of at least 1{hint}."
-        )
+def check_count(name: str, value: Any, *, low: int = 1, hint: str = "") -> int:
+    """``value`` as an integer of at least ``low``."""
+    if not _is_integer(value, low, np.inf):
+        refuse(name, value, f"an integer of at least {low}{hint}")
     return int(value)
 
 
 def _is_integer(value: Any, low: float, high: float) -> bool:
-    """Whether it is one from low to high; True and False are none."""
+    """Whether ``value`` is an integer from low to high; True and False are none."""
     fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     return fine and low <= value <= high
 
 
+# A generator of random numbers can begin with integers up to this.
+_LARGEST_SEED = 2**32 - 1
+
+
 def check_seed(name: str, value: Any) -> int:
     """``value`` as an integer that a generator of random numbers can begin with."""
-    if not _is_integer(value, 0, 2**32 - 1):
-        raise ValueError(
-            f"{name}={shown(value)} is not valid: give an integer from 0 to {2**32 - 1}."
-        )
+    if not _is_integer(value, 0, _LARGEST_SEED):
+        refuse(name, value, f"an integer from 0 to {_LARGEST_SEED}")
     return int(value)
 
 
@@ -141,36 +141,29 @@ def random_of(random_state: Any) -> np.random.RandomState:
 def check_random(value: Any) -> None:
     """``value`` is what scikit-learn takes for a ``random_state``."""
     given = value is None or value is np.random or isinstance(value, np.random.RandomState)
-    if not given and not _is_integer(value, 0, 2**32 - 1):
-        raise ValueError(
-            f"random_state={shown(value)} is not valid: give an integer from 0 to {2**32 - 1}, a "
-            "RandomState, or None."
-        )
+    if not given and not _is_integer(value, 0, _LARGEST_SEED):
+        wanted = f"an integer from 0 to {_LARGEST_SEED}, a RandomState, or None"
+        refuse("random_state", value, wanted)
 
 
 def check_jobs(value: Any) -> None:
     """``value`` is a number of processes as joblib takes it."""
     if value is not None and (not _is_integer(value, -(2**31), 2**31 - 1) or value == 0):
-        raise ValueError(
-            f"n_jobs={shown(value)} is not valid: give a number of processes, -1 for one per "
-            "processor, or None."
-        )
+        refuse("n_jobs", value, "a number of processes, -1 for one per processor, or None")
 
 
 def check_folds(value: Any) -> None:
     """``value`` says how rows are cut for cross-validation, as in scikit-learn."""
     no_pairs = isinstance(value, str | bytes) or hasattr(value, "tocsr")
-    cut = value is None or hasattr(value, "split") or np.iterable(value)
+    cut = hasattr(value, "split") or np.iterable(value)
     if no_pairs or not (cut or _is_integer(value, 2, np.inf)):
-        raise ValueError(
-            f"cv={shown(value)} is not valid: give an integer of at least 2, a splitter or pairs "
-            "of rows to fit and to score on."
-        )
+        wanted = "an integer of at least 2, a splitter or pairs of rows to fit and to score on"
+        refuse("cv", value, wanted)
 
 
 def check_scoring(value: Any) -> None:
     """``value`` names a score of scikit-learn, or is a function that gives one."""
-    if value is None or callable(value):
+    if callable(value):
         return
     from sklearn.metrics import get_scorer_names
 
@@ -191,9 +184,10 @@ COMMON = {
 
 
 def checked(estimator: T) -> T:
-    """The estimator, if its :data:`COMMON` parameters are what they can be."""
+    """The estimator, with its :data:`COMMON` parameters checked; None is fine for all of them."""
     for name, check in COMMON.items():
-        check(getattr(estimator, name, None))
+        if (value := getattr(estimator, name, None)) is not None:
+            check(value)
     return estimator
 
 

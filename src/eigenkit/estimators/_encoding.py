@@ -316,3 +316,56 @@ def check_two_classes(degree: Array) -> None:
     present = int(np.sum(degree > 0))
     if present < 2:
         raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
+
+
+# -- samples without labels -----------------------------------------------------------------
+
+
+def marked(y: Any, labelled: Any = None, *, responses: bool = False) -> np.ndarray:
+    """Which rows of y have labels: all but those marked by -1, NaN or None, or as told.
+
+    Among responses -1 is a number like others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.estimators._encoding import marked
+    >>> marked(np.array([0, 1, -1, 1]))
+    array([ True,  True, False,  True])
+    >>> marked(np.array([[1.0, 0.0], [np.nan, np.nan], [0.0, 0.0]]))
+    array([ True, False,  True])
+    """
+    n = y.shape[0]
+    if labelled is not None:
+        known = np.asarray(labelled)
+        if known.dtype != bool or known.shape != (n,):
+            raise ValueError(f"labelled must hold True or False for each of the {n} rows.")
+    else:
+        known = unmarked(y, responses)
+    check_enough(known)
+    return known
+
+
+def unmarked(y: Any, responses: bool) -> np.ndarray:
+    """Which rows of y carry no mark."""
+    if sparse.issparse(y):
+        return np.ones(y.shape[0], dtype=bool)
+    if y.ndim == 2:
+        return ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool))
+    if y.dtype.kind in "iu":
+        return np.asarray((y != -1) | responses)
+    return np.array([not _is_mark(v, responses) for v in y.tolist()], dtype=bool)
+
+
+def check_enough(known: np.ndarray) -> None:
+    """Refuse fewer than two rows that have labels."""
+    if known.sum() < 2:
+        count = int(known.sum())
+        raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
+
+
+def _is_mark(value: Any, responses: bool) -> bool:
+    """None, pandas' NA, NaN (which differs from itself) or, of classes, -1."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return bool(value != value or (not responses and (value == -1) is True))

@@ -22,11 +22,17 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from eigenkit.estimators._block_folds import block_folds, labels_in, refuse_groups
+from eigenkit.estimators._block_folds import (
+    answering,
+    block_folds,
+    gathered,
+    labels_in,
+    refuse_groups,
+)
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_given, check_y_names
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
-from eigenkit.estimators.splits import LabelStratifiedKFold
+from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.moments import Blocks, dense
 from eigenkit.numerics.linalg import Array
@@ -209,6 +215,20 @@ class Fold(NamedTuple):
     y_test: Any
 
 
+def held_out_score(model: Any, fold: Fold, scoring: Any = None, head: Any = None) -> float:
+    """The score of a model that was fitted on a fold, on the samples that the fold holds out.
+
+    A head is fitted on the scores if one is given, or if the model makes no predictions.
+    """
+    if head is None and hasattr(model, "predict"):
+        scorer = sklearn.metrics.check_scoring(model, scoring=scoring)
+        return float(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
+    fitted = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
+    scorer = sklearn.metrics.check_scoring(fitted, scoring=scoring)
+    T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
+    return float(scorer(fitted, T, y))
+
+
 class CrossValidated(Estimator):
     """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
 
@@ -269,7 +289,7 @@ class CrossValidated(Estimator):
         to_splitter: dict[str, Any],
         *,
         classifier: bool = False,
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    ) -> Iterator[Split]:
         """Row numbers to fit on and to score on."""
         if "groups" in to_splitter:
             to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
@@ -284,59 +304,6 @@ class CrossValidated(Estimator):
                 self.cv, kept if classifier else None, classifier=classifier
             )
         return splits_among(there, splitter, X, y, **to_splitter)
-
-
-def splits_among(
-    there: np.ndarray, splitter: Any, X: Any, y: Any, **given: Any
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Row numbers to fit on and to score on, of the rows that are ``there``.
-
-    A splitter cuts these as if nobody had given the others, whose weight is zero; pairs of parts
-    that are settled beforehand number all rows.
-    """
-    n, validation = y.shape[0], sklearn.model_selection
-    given_pairs = isinstance(splitter, type(validation.check_cv([])))
-    settled = given_pairs or isinstance(splitter, validation.PredefinedSplit)
-    if len(there) < n and not settled:
-        X, y = _safe_indexing(X, there), _safe_indexing(y, there)
-        given = {name: _safe_indexing(each, there) for name, each in given.items()}
-        for train, test in row_numbers(splitter.split(X, y, **given), len(there)):
-            yield there[train], there[test]
-        return
-    pairs = splitter.cv if given_pairs else splitter.split(X, y, **given)
-    for train, test in row_numbers(pairs, n):
-        yield train[np.isin(train, there)], test[np.isin(test, there)]
-
-
-def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of parts of n rows as their numbers; they may come as masks or count from the end."""
-    given = list(splits)
-    try:
-        pairs = [[np.asarray(part) for part in pair] for pair in given]
-    except (TypeError, ValueError):
-        pairs = [[]]  # no pair, however long
-    if not all(_is_pair(pair) for pair in pairs):
-        raise ValueError(
-            "cv gives something else than pairs of rows to fit and to score on: give a number of "
-            "folds, a splitter, or such pairs."
-        )
-    if not pairs:
-        raise ValueError("cv gives no folds: give a number of them, a splitter, or pairs of rows.")
-    every = np.arange(n)
-    for pair in pairs:
-        try:
-            train, test = (every[part if len(part) else []] for part in pair)
-        except IndexError as error:
-            raise ValueError(
-                f"cv gives rows that are not among the {n} rows of X: number them from 0."
-            ) from error
-        yield train, test
-
-
-def _is_pair(parts: list[np.ndarray]) -> bool:
-    """Whether these are two lists of row numbers or masks."""
-    fine = [part.ndim == 1 and (part.dtype.kind in "iub" or not len(part)) for part in parts]
-    return len(parts) == 2 and all(fine)
 
 
 class Samples(NamedTuple):

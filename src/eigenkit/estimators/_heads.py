@@ -35,7 +35,7 @@ from eigenkit.moments import Problem
 from eigenkit.numerics.linalg import Array, eigenpairs, ratio
 from eigenkit.numerics.tolerances import EPS, above_rounding, along
 from eigenkit.pencil import Solution
-from eigenkit.shell import shown
+from eigenkit.shell import refuse
 from eigenkit.targets import Labels
 
 # Priors typed with five digits are meant to sum to one.
@@ -114,7 +114,7 @@ def checked_priors(priors: Any, shares: Array) -> Array:
         return shares
     given = numbers_in("priors", priors)
     if given.shape != shares.shape or not np.all(np.isfinite(given)) or np.any(given < 0):
-        raise ValueError(f"priors={shown(priors)} is not valid: give {len(shares)} numbers >= 0.")
+        refuse("priors", priors, f"{len(shares)} numbers >= 0")
     if not given.sum() > 0:
         raise ValueError(f"priors={priors!r} is zero for every class.")
     unknown = np.flatnonzero((given > 0) & ~(shares > 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,16 +13,36 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._blocks import refuse_blocks
-from eigenkit.estimators._encoding import check_y_given, labels_of
+from eigenkit.estimators._encoding import (
+    check_enough,
+    check_y_given,
+    labels_of,
+    marked,
+    unmarked,
+)
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head, row_numbers
+from eigenkit.estimators._folds import (
+    BestEstimator,
+    Fold,
+    best_of,
+    estimator_has,
+    held_out_score,
+)
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
+from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import kernel_distances, near_zero
-from eigenkit.moments import Rows
+from eigenkit.moments import Rows, dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
-from eigenkit.shell import check_choice, check_count, check_real, one_or_several, what_is
+from eigenkit.shell import (
+    check_choice,
+    check_count,
+    check_real,
+    check_sequence,
+    is_sequence,
+    what_is,
+)
 from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplacian, root
 
 WEIGHTS = ("heat", "uniform")
@@ -146,7 +166,7 @@ class GraphRegularized(BestEstimator):
         float
         """
         labels = labels_of(self, y, reset=False)
-        known = _unmarked(labels, is_regressor(self.estimator))
+        known = unmarked(labels, is_regressor(self.estimator))
         if known.all():
             return float(super().score(X, y, sample_weight))
         if not known.any():
@@ -158,7 +178,7 @@ class GraphRegularized(BestEstimator):
 
     def _settings(self) -> list[float]:
         """The values of mu to try."""
-        grid = one_or_several("mu", self.mu, "numbers")
+        grid = check_sequence("mu", self.mu, "numbers") if is_sequence(self.mu) else [self.mu]
         check_count("n_neighbors", self.n_neighbors)
         check_choice("weights", self.weights, WEIGHTS)
         self._check_estimator()
@@ -192,13 +212,23 @@ class GraphRegularized(BestEstimator):
         weight = check_weight(sample_weight, len(known))
         self.labelled_ = known
         A, use = self._graph(len(known)), np.arange(len(known))
+        counts = known if weight is None else known & (weight > 0)
+        splits = self._splits(y, np.flatnonzero(counts))
         if weight is not None and np.any(weight == 0):
             use = self._counting(weight)
             X, y = (_safe_indexing(given, use) for given in (X, y))
             numbers, weight, known = numbers[use], weight[use], known[use]
             A = None if A is None else A[use][:, use]
             check_enough(known)
-        return _Problem(self.estimator, X, y, weight, known, use, self._laplacian(numbers, A))
+        folds = ((np.searchsorted(use, a), np.searchsorted(use, b)) for a, b in splits)
+        return _Problem(self.estimator, X, y, weight, known, self._laplacian(numbers, A), folds)
+
+    def _splits(self, y: Any, there: np.ndarray) -> Iterator[Split]:
+        """Rows of those that are there, with labels, to fit on and to score on."""
+        kept, cv = _safe_indexing(y, there), 3 if self.cv is None else self.cv
+        classes = is_classifier(self.estimator) or kept.ndim == 1
+        splitter = sklearn.model_selection.check_cv(cv, kept, classifier=classes)
+        yield from splits_among(there, splitter, np.zeros((y.shape[0], 1)), y)
 
     def _counting(self, weight: Array) -> np.ndarray:
         """The rows that have a weight."""
@@ -210,7 +240,19 @@ class GraphRegularized(BestEstimator):
         return np.flatnonzero(weight)
 
     def _solve(self, problem: _Problem, settings: list[float]) -> float:
-        return settings[0] if len(settings) == 1 else self._choose(problem, settings)
+        """The one mu, or that of the best mean score on labelled rows whose labels were hidden.
+
+        Few labels have few votes, and many ties: those go to the largest mu, the smoothest of
+        models that are equally good.
+        """
+        if len(settings) == 1:
+            return settings[0]
+        folds = list(problem.folds)
+        self.fold_scores_ = np.array(
+            [[problem.score(*fold, mu) for mu in settings] for fold in folds]
+        )
+        down = sorted(range(len(settings)), key=lambda i: -settings[i])
+        return settings[down[best_of(self.fold_scores_[:, down])]]
 
     def _keep(self, problem: _Problem, solution: float) -> None:
         self.mu_ = solution
@@ -240,29 +282,6 @@ class GraphRegularized(BestEstimator):
             raise ValueError("graph is not symmetric: give one weight to each pair of samples.")
         return A
 
-    def _choose(self, problem: _Problem, grid: list[float]) -> float:
-        """The mu of the best mean score on labelled rows whose labels were hidden.
-
-        Few labels have few votes, and many ties: those go to the largest mu, the smoothest of
-        models that are equally good.
-        """
-        rows = np.flatnonzero(problem.known)
-        y = _safe_indexing(problem.y, rows)
-        classes = is_classifier(self.estimator) or y.ndim == 1
-        cv = 3 if self.cv is None else self.cv
-        if np.iterable(cv):  # rows as they were given, of which some do not count here
-            own, given = problem.numbers[rows], row_numbers(cv, len(self.labelled_))
-            cv = [[np.flatnonzero(np.isin(own, part)) for part in pair] for pair in given]
-        splitter = sklearn.model_selection.check_cv(cv, y, classifier=classes)
-        scores = []
-        for train, test in splitter.split(np.zeros((len(rows), 1)), y):
-            kept = np.zeros(len(problem.known), dtype=bool)
-            kept[rows[train]] = True
-            scores.append([problem.score(kept, rows[test], mu) for mu in grid])
-        self.fold_scores_ = np.array(scores)
-        down = sorted(range(len(grid)), key=lambda i: -grid[i])
-        return grid[down[best_of(self.fold_scores_[:, down])]]
-
 
 def _is_precomputed(estimator: Any) -> bool:
     return bool(estimator.__sklearn_tags__().input_tags.pairwise)
@@ -285,55 +304,6 @@ def _nearest(X: Any, n_neighbors: int, weights: str, kernel: bool = False) -> An
     return A / A.data.mean()
 
 
-def marked(y: Any, labelled: Any = None, *, responses: bool = False) -> np.ndarray:
-    """Which rows of y have labels: all but those marked by -1, NaN or None, or as told.
-
-    Among responses -1 is a number like others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.estimators.graph_regularized import marked
-    >>> marked(np.array([0, 1, -1, 1]))
-    array([ True,  True, False,  True])
-    >>> marked(np.array([[1.0, 0.0], [np.nan, np.nan], [0.0, 0.0]]))
-    array([ True, False,  True])
-    """
-    n = y.shape[0]
-    if labelled is not None:
-        known = np.asarray(labelled)
-        if known.dtype != bool or known.shape != (n,):
-            raise ValueError(f"labelled must hold True or False for each of the {n} rows.")
-    else:
-        known = _unmarked(y, responses)
-    check_enough(known)
-    return known
-
-
-def _unmarked(y: Any, responses: bool) -> np.ndarray:
-    if sparse.issparse(y):
-        return np.ones(y.shape[0], dtype=bool)
-    if y.ndim == 2:
-        return ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool))
-    if y.dtype.kind in "iu":
-        return np.asarray((y != -1) | responses)
-    return np.array([not _is_mark(v, responses) for v in y.tolist()], dtype=bool)
-
-
-def check_enough(known: np.ndarray) -> None:
-    """Refuse fewer than two rows that have labels."""
-    if known.sum() < 2:
-        count = int(known.sum())
-        raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
-
-
-def _is_mark(value: Any, responses: bool) -> bool:
-    """None, pandas' NA, NaN (which differs from itself) or, of classes, -1."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    return bool(value != value or (not responses and (value == -1) is True))
-
-
 @dataclass
 class _Problem:
     """All rows in the coordinates of the projection, to be fitted with some of the labels."""
@@ -343,8 +313,8 @@ class _Problem:
     y: Any
     weight: Array | None
     known: np.ndarray
-    numbers: np.ndarray  # of the rows, as they were given
     L: sparse.csr_array | None
+    folds: Iterable[Split]  # rows that keep their labels, and rows that hide them
     below: Any = None  # the rows of the graph, once they are needed
 
     def fitted(self, known: np.ndarray, mu: float) -> Any:
@@ -385,13 +355,10 @@ class _Problem:
         links = by**2 * float(self.L.trace())
         return GraphRows(*labelled, below=by * self.below, links=links)
 
-    def score(self, known: np.ndarray, rows: np.ndarray, mu: float) -> float:
-        """The score of the model fitted with some labels, on rows whose labels it did not see."""
-        model = self.fitted(known, mu)
-        X, y = _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
-        if hasattr(model, "score"):
-            return float(model.score(X, y))
-        train = np.flatnonzero(known)
-        T = model.transform(_safe_indexing(self.X, train))
-        head = fit_head(None, T, _safe_indexing(self.y, train))
-        return float(head.score(model.transform(X), y))
+    def score(self, train: np.ndarray, test: np.ndarray, mu: float) -> float:
+        """The score of the model fitted with the labels of some rows, on others."""
+        model = self.fitted(np.isin(np.arange(len(self.known)), train), mu)
+        (X, X_test), (y, y_test) = (
+            [_safe_indexing(A, rows) for rows in (train, test)] for A in (self.X, self.y)
+        )
+        return held_out_score(model, Fold(X, y, None, X_test, dense(y_test)))

@@ -19,7 +19,7 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, signs
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
-from eigenkit.shell import check_at_most, check_choice, check_count, shown, take_parameters
+from eigenkit.shell import check_at_most, check_choice, check_count, refuse, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Labels, Target
 
@@ -120,9 +120,7 @@ def edge_weights(name: str, given: Any, n: int, what: str) -> Array | float:
         return 1.0
     weight = numbers_in(name, given)
     if weight.shape != (n,) or not np.all(np.isfinite(weight)) or np.any(weight <= 0):
-        raise ValueError(
-            f"{name}={shown(given)} is not valid: give {n} positive numbers, one per {what}."
-        )
+        refuse(name, given, f"{n} positive numbers, one per {what}")
     return weight
 
 

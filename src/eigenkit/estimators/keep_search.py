@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
-from eigenkit.estimators._block_folds import answering
 from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
+from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, held_out_score
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.moments import dense
@@ -135,16 +133,12 @@ class KeepSearchCV(Search):
                 keep = [*before, int(count)]
                 model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
                 model.fit(fold.X, fold.y, fold.weight)
-                judged = answering(model, fold.X_test)
-                table[i, j] = self._scorer(model)(judged, fold.X_test, fold.y_test)
+                table[i, j] = held_out_score(model, fold, self._scoring(model))
         return table
 
-    def _scorer(self, model: Any) -> Any:
+    def _scoring(self, model: Any) -> Any:
         one_class = is_classifier(model) and not model._multilabel_
-        default = "balanced_accuracy" if one_class else None
-        return sklearn.metrics.check_scoring(
-            model, scoring=default if self.scoring is None else self.scoring
-        )
+        return "balanced_accuracy" if self.scoring is None and one_class else self.scoring
 
 
 @dataclass(frozen=True)

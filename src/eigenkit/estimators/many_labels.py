@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +21,9 @@ from eigenkit.estimators._encoding import (
     class_columns,
 )
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._folds import splits_among
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
-from eigenkit.estimators.splits import LabelStratifiedKFold, Split
+from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
@@ -135,7 +133,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         """The thresholds, which are best on samples that did not take part."""
         weight = problem.weight
         kept = np.arange(problem.n_rows) if weight is None else np.flatnonzero(weight)
-        folds = [] if self._one_class_ else list(self._folds(problem.Y, kept))
+        folds = [] if self._one_class_ else self._folds(problem.Y, kept)
         if not folds:
             return np.full(problem.Y.shape[1], 0.5)
         votes, truth = [], []
@@ -183,15 +181,15 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         root = np.sqrt(np.maximum(self.projection_.eigenvalues_[used], 0.0))
         return np.asarray(np.asarray(self.projection_.transform(X))[:, used] * root)
 
-    def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
+    def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> list[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""
         if np.iterable(self.cv) or hasattr(self.cv, "split"):
-            yield from splits_among(kept, sklearn.model_selection.check_cv(self.cv), J, J)
-            return
-        folds = min(int(self.cv), len(kept) // 2)
-        if folds > 1:
-            for train, test in LabelStratifiedKFold(folds).split(kept, J[kept]):
-                yield kept[train], kept[test]
+            splitter = sklearn.model_selection.check_cv(self.cv)
+        else:
+            splitter = LabelStratifiedKFold(min(int(self.cv), len(kept) // 2))
+            if splitter.n_splits < 2:
+                return []
+        return list(splits_among(kept, splitter, J, J))
 
     # -- prediction --------------------------------------------------------------------
 

@@ -9,21 +9,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import sklearn
 from sklearn.base import clone
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._alphas import alpha_path, check_has_alpha
-from eigenkit.estimators._block_folds import FoldSums, answering, gathered, refuse_groups
+from eigenkit.estimators._block_folds import FoldSums, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._folds import (
     RULES,
     CrossValidated,
-    Fold,
     Samples,
     Search,
     best_of,
-    fit_head,
+    held_out_score,
     one_standard_error,
 )
 from eigenkit.estimators._streams import like
@@ -124,7 +122,7 @@ class AlphaSearchCV(Search):
         rows = []
         for fold in self._folds(problem, judge):
             models = alpha_path(self.estimator, fold.X, fold.y, self.alphas, fold.weight)
-            rows.append([self._score(model, fold) for model in models])
+            rows.append([held_out_score(model, fold, self.scoring, self.head) for model in models])
         return np.array(rows, dtype=np.float64)
 
     def _keep(self, problem: Samples, scores: Array) -> None:
@@ -145,16 +143,6 @@ class AlphaSearchCV(Search):
         if self.rule == "one_standard_error":  # prefers the strongest
             order = np.argsort(-np.asarray(self.alphas, dtype=np.float64), kind="stable")
         return int(order[best_of(scores[:, order], self.rule)])
-
-    def _score(self, model: Any, fold: Fold) -> float:
-        head = self.head
-        if head is None and hasattr(model, "predict"):
-            scorer = sklearn.metrics.check_scoring(model, scoring=self.scoring)
-            return float(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
-        fitted = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
-        scorer = sklearn.metrics.check_scoring(fitted, scoring=self.scoring)
-        T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
-        return float(scorer(fitted, T, y))
 
 
 def l1_path(

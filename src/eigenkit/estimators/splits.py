@@ -14,14 +14,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import numbers_in
 from eigenkit.numerics.linalg import ratio
-from eigenkit.shell import random_of, shown
+from eigenkit.shell import random_of, refuse
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -61,7 +63,7 @@ def stratify(
     """
     share = numbers_in("shares", shares)
     if share.ndim != 1 or not share.size or not np.all(np.isfinite(share)) or share.min() <= 0:
-        raise ValueError(f"shares={shown(shares)} is not valid: give positive numbers.")
+        refuse("shares", shares, "positive numbers")
     share = share / share.sum()
     J = _incidence(Y)
     if groups is not None:
@@ -206,9 +208,7 @@ class LabelStratifiedKFold(BaseEstimator):
             raise ValueError("y is None: LabelStratifiedKFold needs the labels that it balances.")
         J = _as_indicator(y)
         if not isinstance(self.n_splits, numbers.Integral) or not 2 <= self.n_splits <= J.shape[0]:
-            raise ValueError(
-                f"n_splits={shown(self.n_splits)} is not valid: give from 2 to {J.shape[0]} folds."
-            )
+            refuse("n_splits", self.n_splits, f"from 2 to {J.shape[0]} folds")
         seed = random_of(self.random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         part = stratify(J, [1.0] * int(self.n_splits), rng, groups)
@@ -232,3 +232,57 @@ def _as_indicator(y: Any) -> sparse.csr_array:
     _, index = np.unique(y.ravel(), return_inverse=True)
     ones = np.ones(len(index))
     return sparse.csr_array((ones, (np.arange(len(index)), index)))
+
+
+# -- folds among the rows that count ------------------------------------------------------
+
+
+def splits_among(there: np.ndarray, splitter: Any, X: Any, y: Any, **given: Any) -> Iterator[Split]:
+    """Row numbers to fit on and to score on, of the rows that are ``there``.
+
+    A splitter cuts these as if nobody had given the others, whose weight is zero; pairs of parts
+    that are settled beforehand number all rows.
+    """
+    n, validation = y.shape[0], sklearn.model_selection
+    given_pairs = isinstance(splitter, type(validation.check_cv([])))
+    settled = given_pairs or isinstance(splitter, validation.PredefinedSplit)
+    if len(there) < n and not settled:
+        X, y = _safe_indexing(X, there), _safe_indexing(y, there)
+        given = {name: _safe_indexing(each, there) for name, each in given.items()}
+        for train, test in row_numbers(splitter.split(X, y, **given), len(there)):
+            yield there[train], there[test]
+        return
+    pairs = splitter.cv if given_pairs else splitter.split(X, y, **given)
+    for train, test in row_numbers(pairs, n):
+        yield train[np.isin(train, there)], test[np.isin(test, there)]
+
+
+def row_numbers(splits: Any, n: int) -> Iterator[Split]:
+    """Pairs of parts of n rows as their numbers; they may come as masks or count from the end."""
+    given = list(splits)
+    try:
+        pairs = [[np.asarray(part) for part in pair] for pair in given]
+    except (TypeError, ValueError):
+        pairs = [[]]  # no pair, however long
+    if not all(_is_pair(pair) for pair in pairs):
+        raise ValueError(
+            "cv gives something else than pairs of rows to fit and to score on: give a number of "
+            "folds, a splitter, or such pairs."
+        )
+    if not pairs:
+        raise ValueError("cv gives no folds: give a number of them, a splitter, or pairs of rows.")
+    every = np.arange(n)
+    for pair in pairs:
+        try:
+            train, test = (every[part if len(part) else []] for part in pair)
+        except IndexError as error:
+            raise ValueError(
+                f"cv gives rows that are not among the {n} rows of X: number them from 0."
+            ) from error
+        yield train, test
+
+
+def _is_pair(parts: list[np.ndarray]) -> bool:
+    """Whether these are two lists of row numbers or masks."""
+    fine = [part.ndim == 1 and (part.dtype.kind in "iub" or not len(part)) for part in parts]
+    return len(parts) == 2 and all(fine)
