@@ -198,3 +198,18 @@ def test_sums_that_do_not_fit_are_refused(rng, monkeypatch):
     monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 100)
     with pytest.raises(ValueError, match=r"the sums of 3 classes take .* use fewer features"):
         ReGEC().partial_fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("make", [ReGEC, GEPSVM])
+def test_few_rows_of_many_columns_have_the_planes_of_memory(make, weights, rng, monkeypatch):
+    """What is regularized by itself depends on the rows, not on how they come."""
+    monkeypatch.setattr("eigenkit.estimators._planes.LARGE_ORDER", N)
+    monkeypatch.setattr("eigenkit.estimators._planes.DENSE_LIMIT_BYTES", 0)
+    X = sparse.random_array((N, N + 50), density=0.2, rng=rng, format="csr")
+    y = np.arange(N) % 3
+    w = rng.integers(1, 4, N).astype(float) if weights else np.ones(N)
+    blocks = RowBlocks.from_arrays([(X[r], y[r], w[r]) for r in (slice(0, 50), slice(50, N))])
+    model, whole = make(1e-3).fit(blocks), make(1e-3).fit(X, y, w)
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, atol=1e-12)
+    _close(model, whole, 1e-8)

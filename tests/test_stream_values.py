@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -244,3 +247,27 @@ def test_weights_that_are_all_zero_are_nothing_to_learn_from(rng):
         LDA().fit(RowBlocks.from_arrays([(X, y, nothing)]))
     with pytest.raises(ValueError, match="zero for every sample"):
         LDA().fit(X, y, sample_weight=nothing)
+
+
+READ = {"LDA": "coef_", "PLSRegression": "coef_", "PLSDA": "coef_", "ReGEC": "eigenvalues_"}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_two_threads_that_read_a_stream_find_all_of_it(rng, name, monkeypatch):
+    make, labels = WEIGHTED[name]
+    stream = make().partial_fit(rng.normal(size=(N, D)), labels(rng))
+    monkeypatch.setattr(type(stream), "__setattr__", _slowly, raising=False)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(partial(_later, stream, READ[name]), range(8)))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def _later(stream, attribute, i):
+    time.sleep(0.003 * i)
+    return getattr(stream, attribute)
+
+
+def _slowly(model, name, value):
+    object.__setattr__(model, name, value)
+    time.sleep(0.002)

@@ -203,8 +203,11 @@ class ClassSums:
         return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)
 
 
-def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlanePasses:
-    """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each."""
+def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses]:
+    """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each.
+
+    And the number of rows.
+    """
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
     absent = "no row of the class {} has arrived."
@@ -214,7 +217,7 @@ def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlanePasses:
         found: Array = rows.passes.run(plane_images, np.ascontiguousarray(V))
         return found.T.reshape(2, k, -1)
 
-    return PlanePasses(sums, squares, products)
+    return int(counts.sum()), PlanePasses(sums, squares, products)
 
 
 def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:

@@ -41,7 +41,8 @@ from eigenkit.shell import check_flag, check_real, lacks
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
-# Sparse data with more rows and more columns than this are only multiplied with.
+# Sparse data with more rows and more columns than this are used in products only: no matrix of
+# either order is formed.
 LARGE_ORDER = 4000
 
 _REFIT = "This %(name)s has learned no probabilities: fit it with probability=True."
@@ -174,10 +175,11 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
         if sample.whole is not None:
             return ByClass.of(sample, self.classes_)
-        self._by_products_ = sample.sparse_passes and self.n_features_in_ > LARGE_ORDER
-        if self._by_products_:
-            return plane_sums(sample, self.classes_)
-        return ClassSums.of(sample.by_class(len(self.classes_)), self.classes_)
+        if not (sample.sparse_passes and self.n_features_in_ > LARGE_ORDER):
+            return ClassSums.of(sample.by_class(len(self.classes_)), self.classes_)
+        n_rows, sums = plane_sums(sample, self.classes_)
+        self._by_products_ = n_rows > LARGE_ORDER
+        return sums if self._by_products_ else ByClass.of(sample.gathered(), self.classes_)
 
     def _solve(self, problem: ByClass | ClassSums | PlaneSums, settings: None) -> Found:
         if isinstance(problem, PlaneSums):

@@ -37,17 +37,22 @@ class Intake:
         return cls(like(estimator, clone(estimator)), moments)
 
     def fitted(self) -> Any:
-        """The estimator fitted to the moments, once."""
-        if not self.model._is_solved:
+        """The estimator fitted to the moments, once.
+
+        It takes the place of the unfitted one when it is complete, as other threads may be reading.
+        """
+        model = self.model
+        if not model._is_solved:
+            model = like(model, clone(model))
             try:
-                with unchanged_on_error(self.model):
-                    self.model._learn(self.moments, self.model._settings())
+                model._learn(self.moments, model._settings())
             except ValueError as error:
                 raise NotFittedError(
-                    f"this {type(self.model).__name__} cannot be solved from the "
+                    f"this {type(model).__name__} cannot be solved from the "
                     f"{self.moments.n_rows} rows that it has taken in: {error}"
                 ) from error
-        return self.model
+            object.__setattr__(self, "model", model)
+        return model
 
 
 class Result:
@@ -184,8 +189,8 @@ class Streaming:
         for model, name in ((self, "this model"), (other, "other")):
             if "_intake_" not in vars(model) and not (new and model is self):
                 raise ValueError(
-                    f"{name} keeps no stream: merge needs models that partial_fit has given rows, "
-                    "not all of zero weight."
+                    f"{name} keeps no stream: merge needs models that were fed by "
+                    "partial_fit, with at least one row of positive weight."
                 )
         with unchanged_on_error(self):
             if new:

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
@@ -125,6 +126,11 @@ class BlockedRows:
         found: ClassMoments = self.first.run(class_moments, k)
         return found
 
+    def gathered(self) -> Rows:
+        """All rows at once: for those who know that they are few."""
+        found: _Gathered = self.passes.run(_gathered)
+        return found.rows()
+
     def _stated(
         self, target: Target, edge_weight: Array | float, alpha: float
     ) -> tuple[Problem, Factor, Array]:
@@ -145,6 +151,27 @@ class BlockedRows:
         pencil = Pencil(Blocked(self.passes, survey, bare=self.bare), H, alpha)
         problem = Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows)
         return problem, sums, np.asarray(factor)
+
+
+class _Gathered:
+    """Blocks one after the other, which can be put together."""
+
+    def __init__(self, blocks: list[Any]) -> None:
+        self.blocks = blocks
+
+    def merge(self, other: _Gathered) -> _Gathered:
+        return _Gathered(self.blocks + other.blocks)
+
+    def rows(self) -> Rows:
+        X, Y, weight = zip(*self.blocks, strict=True)
+        whole = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.vstack(X)
+        return Rows(whole, np.vstack(Y), np.concatenate(weight))
+
+
+def _gathered(blocks: Iterable[Block]) -> _Gathered:
+    """Copies, as a source may use its memory again."""
+    weights = ((X, Y, np.ones(len(Y)) if w is None else w) for X, Y, w in blocks)
+    return _Gathered([tuple(part.copy() for part in block) for block in weights])
 
 
 def _on_triangle(problem: Problem, factor: Array) -> Problem:
