@@ -68,7 +68,7 @@ def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
     if len(near):
         X, normals, bias = abs(X[near]), np.abs(model.coef_), np.abs(model._bias_)
         center = np.abs(model._center_)
-        # Of the products, feature by feature: a large one of small weight says nothing of others.
+        # Feature by feature: a large one of small weight must not loosen the bound of others.
         bound = eps * (X @ normals.T + normals @ center + bias)
         largest = X.max(axis=1)
         largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
@@ -299,7 +299,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         center = np.broadcast_to(shift, coef.shape[1:])
         self._center_, self._bias_ = center.astype(self._dtype_), self._cast(bias)
         self.intercept_ = self._cast(bias - coef @ center)
-        if not np.all(np.isfinite(self.intercept_)):  # a plane as far away as no number is
+        if not np.all(np.isfinite(self.intercept_)):  # the offset of the plane overflows
             raise ValueError(self._no_plane())
         self.eigenvalues_ = self._cast(self._eigenvalues(solution.planes.shares))
         self.n_iter_ = max(1, solution.planes.n_iter)

@@ -191,7 +191,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
     def _settings(self) -> int:
         check_choice("expansion", self.expansion, EXPANSIONS)
         starts = check_count("n_init", self.n_init)
-        check_at_most("n_init", starts, MOST_STARTS, "more than anybody waits for", hint="")
+        check_at_most("n_init", starts, MOST_STARTS, "the most starts allowed", hint="")
         return check_count("n_clusters", self.n_clusters)
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too

@@ -183,7 +183,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
         self._set(
             priors_=priors,
             intercept_=offset - coef @ problem.mean,
-            # Of nothing there are no parts: classes with the same means have zeros.
+            # Classes with the same means have zeros, and a sum of zeros has no parts.
             explained_variance_ratio_=ratio[:l] / (ratio.sum() or 1.0),
             _offset_=offset,
             _precision_=(counted.total / within)[:l],

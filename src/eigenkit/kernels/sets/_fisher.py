@@ -20,6 +20,8 @@ from eigenkit.shell import check_above_zero, check_count, random_of
 # Iterations of EM, points it looks at, and the smallest variance relative to that of all points.
 ITERATIONS, MIXTURE_SAMPLE, SMALLEST = 15, 20_000, 1e-3
 BLOCK = 20_000
+# The least mass of a Gaussian as a share of the points, so that an empty one divides nothing by 0.
+LEAST_MASS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Mixture:
 
     @classmethod
     def _from(cls, R: Array, points: Array, floor: float) -> Mixture:
-        mass = np.maximum(R.sum(axis=0), 1e-6 * len(points))[:, None]
+        mass = np.maximum(R.sum(axis=0), LEAST_MASS * len(points))[:, None]
         means = R.T @ points / mass
         variances = np.maximum(R.T @ points**2 / mass - means**2, floor)
         return cls(mass.ravel() / mass.sum(), means, np.sqrt(variances))

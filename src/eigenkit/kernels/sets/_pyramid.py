@@ -35,6 +35,9 @@ BINS = ("uniform", "vocabulary")
 # A feature carried by more than this share of the sets is cheaper in a dense product.
 DENSE_SHARE = 0.05
 
+# Cubes cover a little more than the extent, so that the largest value is inside the last one.
+INSIDE = 1e-9
+
 # For no more new sets than this, features of the sets in fit are not worth making.
 FEW_SETS = 8
 
@@ -60,8 +63,7 @@ class UniformBins:
         points = points.astype(np.float64)
         origin = points.min(axis=0) if len(points) else np.zeros(0)
         extent = float(np.max(points.max(axis=0) - origin)) if len(points) else 0.0
-        # A trifle more than the extent, so that the largest value is inside the last cube.
-        side = side or extent * (1 + 1e-9) / 2 ** (n_levels - 1) or 1.0
+        side = side or extent * (1 + INSIDE) / 2 ** (n_levels - 1) or 1.0
         # Bins get the sum of their indices times odd numbers, modulo 2^64, as their name.
         random = np.random.default_rng(20240229)
         odd = random.integers(2**62, size=len(origin), dtype=np.uint64) * 2 + 1
