@@ -112,9 +112,8 @@ class Estimator(Shown, Instead, BaseEstimator):
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense, unless that takes 8 MiB or less. A precomputed kernel is
-            square, and dense. Or :class:`RowBlocks`, with which y comes along, for what fits
-            blocks of rows.
+            Sparse X is not made dense (above 8 MiB). A precomputed kernel is square, and dense.
+            Or :class:`RowBlocks`, with which y comes along, for what fits blocks of rows.
         y : array, frame or sparse matrix
             Labels or responses, as the class says; ignored by classes that need none.
         sample_weight : array of shape (n_samples,), optional
