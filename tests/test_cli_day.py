@@ -22,7 +22,7 @@ from eigenkit.cli._console import Forecast, _in_other_letters, _Lines, table
 from eigenkit.estimators.registry import find
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
-from eigenkit.models._choosing import folds_of
+from eigenkit.models._fit_rows import folds_of
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)
@@ -726,8 +726,8 @@ def test_compare_and_fit_say_what_they_will_do(
     words = [*CLASS_OPTIONS, "-m", "lda", "--cv", "3"]
     told = "comparing 1 method and the baselines on 90 rows and 4 features, in 3 splits"
     assert told in run("compare", "data.csv", *words)
-    monkeypatch.setattr("eigenkit.models._fitting._LARGE", 0)
-    monkeypatch.setattr("eigenkit.models._fitting._WORTH_SAYING", 0.0)
+    monkeypatch.setattr("eigenkit.models._choosing.LARGE", 0)
+    monkeypatch.setattr("eigenkit.models._choosing.WORTH_SAYING", 0.0)
     words = [*CLASS_OPTIONS, "-m", "lda", "--alpha", "cv", "--alphas", "1,2", "--cv", "3"]
     said = " ".join(run("fit", "data.csv", *words, "-o", "m.ek").split())
     assert re.search(

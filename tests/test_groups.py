@@ -17,7 +17,7 @@ from eigenkit.evaluation import evaluate, k_fold, partition, stratify
 from eigenkit.evaluation.samples import make_splits, plain_folds, read_samples
 from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha
 from eigenkit.models import ComponentsCV, load
-from eigenkit.models._choosing import Part
+from eigenkit.models._fit_rows import InMemory
 
 PATIENTS, VISITS = 24, 6
 LABELS = ["--labels", "dx", "-m", "lda"]
@@ -145,7 +145,7 @@ def test_alpha_and_components_are_chosen_between_groups(rows: Any) -> None:
     assert len(seen) == 6
     for rows_of_part in seen:
         assert set(np.bincount(patient[rows_of_part.astype(int)])) <= {0, VISITS}
-    part = Part("numbers", X, X[:, 1], 4, 0, groups=patient)
+    part = InMemory("numbers", X, X[:, 1], 4, 0, groups=patient)
     for inner in part.parts(3):
         assert set(np.bincount(inner.groups)) <= {0, VISITS}
         assert len(list(inner.folds())) == 3

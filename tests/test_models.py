@@ -170,7 +170,7 @@ def test_of_equal_alphas_the_largest_and_a_plateau_does_not_rise(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scores: list[float], best: int, rises: bool
 ) -> None:
     told = lambda *args: np.array([scores, scores])  # noqa: E731
-    monkeypatch.setattr("eigenkit.models._fitting.scores_by_alpha", told)
+    monkeypatch.setattr("eigenkit.models._choosing.scores_by_alpha", told)
     alphas = [10.0**k for k in range(len(scores))]
     model = fitted(tmp_path, "star", LABELS, alphas=alphas, cv=2)
     assert model.estimator.alpha == alphas[best]

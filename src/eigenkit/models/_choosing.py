@@ -1,4 +1,4 @@
-"""How good a method is on rows that it has not seen, and with how many components it is best.
+"""How good a method is on rows that it has not seen, and with which settings it is best.
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
 l scores is what a model file puts there: a linear classifier for every class or label, least
@@ -8,9 +8,10 @@ say.
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,12 +19,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
-from eigenkit.estimators._alphas import path_of_alphas
-from eigenkit.estimators.splits import stratify
+from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, rises, search_alphas
+from eigenkit.estimators.registry import Method
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
-from eigenkit.evaluation.samples import splits_of
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.models._linear import SVM, fit_linear
+from eigenkit.models._fit_rows import InMemory, time_of
+from eigenkit.models._linear import fit_linear
 from eigenkit.numerics.linalg import Array
 
 # What is reported, and what choices are made by, as in comparisons: where one class is common, the
@@ -32,73 +33,17 @@ SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 CHOSEN_BY = {**SCORES, "classes": "mean AUC"}
 # More components than this are rarely wanted, and cost a fit in every fold.
 MOST_COMPONENTS = 30
-
-
-def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> np.ndarray:
-    """The fold of every row, with an even share of every class, and groups in one fold."""
-    rng = np.random.default_rng(seed)
-    if groups is not None:
-        Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
-        return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
-    order = rng.permutation(len(y))
-    if kind == "classes":
-        order = order[np.argsort(y[order], kind="stable")]
-    fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = np.arange(len(y)) % cv  # dealt out like cards, class after class
-    return fold
-
-
-def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[tuple[Any, Any]]:
-    """Rows to fit on and to measure on."""
-    return [*splits_of(fold_of_rows(kind, y, cv, seed, groups), cv)]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some rows in memory, as they are before filling in and scaling, to choose by."""
-
-    kind: str
-    X: Any
-    y: np.ndarray
-    cv: int
-    seed: int
-    prepare: Any = None  # learns from the rows to fit on how rows become features
-    classifier: str = SVM
-    groups: np.ndarray | None = None  # rows that belong together
-
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        yield self.prepare(self.X)(self.X), self.y
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Of X."""
-        n, d = self.X.shape
-        return int(n), int(d)
-
-    def folds(self) -> Iterator[tuple[Any, Any]]:
-        """Rows to fit on and to measure on, each as one block (X, y)."""
-        for both in self._folds():
-            parts = [self.X[rows] for rows in both]
-            if self.prepare is not None:
-                parts = [*map(self.prepare(parts[0]), parts)]
-            train, test = ([(X, self.y[rows])] for X, rows in zip(parts, both, strict=True))
-            yield train, test
-
-    def parts(self, cv: int) -> Iterator[Part]:
-        """The rows to fit on of every fold, to be divided once more."""
-        for train, _ in self._folds():
-            groups = None if self.groups is None else self.groups[train]
-            yield replace(self, X=self.X[train], y=self.y[train], cv=cv, groups=groups)
-
-    def _folds(self) -> list[tuple[Any, Any]]:
-        return folds_of(self.kind, self.y, self.cv, self.seed, self.groups)
+# The alphas of a grid of our own.
+_GRID = 7
+# Fewer entries than this, and work of fewer seconds, need no forecast.
+LARGE, WORTH_SAYING = 1_000_000, 5.0
 
 
 def scores_by_components(estimator: Any, rows: Any) -> Array:
     """Score (folds x components) with the first 1, 2, ... components.
 
-    ``rows`` are a :class:`Part` or have its attributes. A fold is two collections of blocks
-    (X, y): a list of one, or :class:`RowBlocks`.
+    A fold of the ``rows`` is two collections of blocks (X, y): a list of one, or
+    :class:`RowBlocks`.
     """
     found = []
     for train, test in rows.folds():
@@ -180,11 +125,6 @@ def _score_of_classes(score: str, classes: Array, S: Array, y: Array) -> float:
     return mean_auc(np.asarray(y[:, None] == classes, dtype=np.float64), S)
 
 
-def fits_per_fold(kind: str) -> int:
-    """How many fits the choice of components takes in a fold, at most."""
-    return 1 + MOST_COMPONENTS if kind == "classifier" else 1
-
-
 def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
     """``function`` of X, and y, of all blocks together."""
     found, y = zip(*((np.asarray(function(X)), y) for X, y in part), strict=True)
@@ -223,6 +163,95 @@ def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
     return int(np.argmax(scores.mean(axis=0))) + 1, scores
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A method with its parameters, and which of them cross-validation chooses.
+
+    ``alphas`` are those to choose from, or a function of X that gives them; ``components`` is
+    "cv" if their number is chosen.
+    """
+
+    method: Method
+    params: dict[str, Any]
+    alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None
+    components: str | None = None
+
+    def made(self, rows: Any) -> tuple[Any, dict[str, Any]]:
+        """The estimator, not fitted, with what is best on the rows, and what was tried."""
+        estimator, searches = self.method.make(**self.params), dict[str, Any]()
+        if rows.in_blocks and not hasattr(estimator, "partial_fit"):
+            raise ValueError(f"{self.method.name} cannot be fitted in blocks: leave --stream out.")
+        if self.components == "cv":
+            l, scores = choose_components(estimator, rows)
+            estimator.set_params(n_components=l)
+            told = {"values": list(range(1, scores.shape[1] + 1)), **_searched(scores, rows)}
+            searches["component_search"] = told
+        if self.alphas is not None:
+            alpha, searches["alpha_search"] = _search(estimator, self.alphas, rows)
+            estimator.set_params(alpha=alpha)
+        return estimator, searches
+
+    def forecast(self, rows: InMemory, measured: bool, say: Callable[[str], None]) -> None:
+        """Measure one fit of many, and say how long all of them will take, if that is long.
+
+        One more in every fold is needed if the quality is ``measured``.
+        """
+        chooses = self.alphas is not None or self.components == "cv"
+        ((X, y),) = rows
+        if not chooses or n_entries(X) < LARGE:
+            return
+        n_fits = rows.cv * (self._fits_per_fold() + int(measured)) + 1
+        train, _ = rows.splits()[0]
+        begun = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.method.make(**self.params).fit(X[train], y[train])
+        one = time.monotonic() - begun
+        if one * n_fits > WORTH_SAYING:
+            say(
+                f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
+                f"fits, about {time_of(one * n_fits)} or less"
+            )
+
+    def _fits_per_fold(self) -> int:
+        """How many fits the choice takes in a fold, at most."""
+        grid = () if self.alphas is None else self.alphas
+        n_alphas = _GRID if callable(grid) else len(grid)
+        if self.components != "cv":
+            return n_alphas
+        return n_alphas + 1 + (MOST_COMPONENTS if self.method.kind == "classifier" else 0)
+
+
+def n_entries(X: Any) -> int:
+    """How many numbers a matrix holds."""
+    return int(X.nnz if hasattr(X, "nnz") else X.size)
+
+
+def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
+    """What a model file keeps of a search."""
+    mean, std = scores.mean(axis=0), scores.std(axis=0, ddof=1)
+    found = {"mean_score": mean.tolist(), "std_score": std.tolist()}
+    return {**found, "score": CHOSEN_BY[rows.kind], "folds": rows.cv}
+
+
+def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, Any]]:
+    """The alpha that is best on rows left out, and the scores of all.
+
+    A grid of our own begins with that of the first block, and grows.
+    """
+    if "alpha" not in estimator.get_params(deep=False):
+        raise ValueError(
+            f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
+        )
+    ours = callable(alphas)
+    grid = alphas(next(iter(rows))[0]) if ours else alphas
+
+    scores_of = partial(scores_by_alpha, estimator, rows)
+    tried, scores, best = search_alphas(grid, scores_of, largest_of_best, grows=ours)
+    told = {"alphas": tried, **_searched(scores, rows)}
+    return tried[best], {**told, "at_the_end": rises(scores.mean(axis=0), best)}
+
+
 class ComponentsCV(BaseEstimator):
     """A projection whose number of components is chosen by cross-validation, for comparisons.
 
@@ -253,7 +282,7 @@ class ComponentsCV(BaseEstimator):
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
         kind = "classes" if y.ndim == 1 and is_classifier(self.estimator) else kind
-        rows = Part(kind, X, y, self.cv, self.random_state, prepare, groups=groups)
+        rows = InMemory(kind, X, y, self.cv, self.random_state, prepare, groups=groups)
         l, _ = choose_components(self.estimator, rows)
         return clone(self.estimator).set_params(n_components=l)
 

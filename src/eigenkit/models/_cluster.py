@@ -13,7 +13,7 @@ from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import paths
 from eigenkit.models._dask_parts import blocks_of
 from eigenkit.models._features import learn_features
-from eigenkit.models._linear import SVM, on_top, sums_of
+from eigenkit.models._linear import SVM, on_top
 from eigenkit.models._model import Model, how_fitted
 
 
@@ -129,11 +129,5 @@ def fit_on_cluster(
     bad = (Skipped() if bad is None else bad).with_more(blocks.skipped)
     how = how_fitted(source, pattern, estimator, int(blocks.n_rows), skipped=bad)
     target = Target(blocks.kind, names, columns, options.label_separator)
-    linear = on_top(
-        found,
-        target,
-        classifier,
-        lambda: blocks.scores(estimator),
-        lambda: blocks.passes().run(sums_of, estimator, target),
-    )
+    linear = on_top(found, target, classifier, blocks, estimator)
     return Model(found.name, features, estimator, linear, target, how)

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Passes
+from eigenkit.files import Target
 from eigenkit.files._errors import Skipped
 from eigenkit.models._given import drawn
+from eigenkit.models._linear import ScoreSums, sums_of
 from eigenkit.models._worker import (
     aligned,
     applied,
@@ -123,6 +125,11 @@ class DaskBlocks(Blocks):
         """Scores and labels of every block, one part after the other."""
         for future in self._futures:
             yield from self._submit(scored, future, projection)
+
+    def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
+        found: ScoreSums | None = self.passes().run(sums_of, projection, target)
+        return found
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return result_of(self.client, self.client.submit(function, *arguments))

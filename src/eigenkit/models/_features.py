@@ -194,12 +194,13 @@ class Features:
 
     def matrix(self, path: str, block: Block) -> Any:
         """X of some rows, missing values filled in or refused."""
-        X = filled(self._checked(block.path or path, block), self.fill)
-        return divided(self._with_text(X, block), self.scale)
+        return self.prepared(self.raw(path, block))
 
     def raw(self, path: str, block: Block) -> Any:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
-        return self._with_text(self._checked(block.path or path, block), block)
+        known = self.names, self.index_base, self.missing, self.categorical
+        check_values(block.path or path, block, *known)
+        return self._with_text(block.X, block)
 
     def prepared(self, raw: Any) -> Any:
         """What :meth:`raw` gave, filled in and scaled."""
@@ -218,11 +219,6 @@ class Features:
         """A few categories beside numbers are not worth a sparse matrix."""
         width = sum(column.size for column in self.text)
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
-
-    def _checked(self, path: str, block: Block) -> Any:
-        known = self.names, self.index_base, self.missing, self.categorical
-        check_values(path, block, *known)
-        return block.X
 
 
 def learn_features(

@@ -2,40 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from eigenkit.estimators.splits import stratify
+from eigenkit.evaluation.samples import splits_of
 from eigenkit.files import Target
 from eigenkit.files._common import size
-from eigenkit.models._choosing import Part, fold_of_rows
 from eigenkit.models._features import Features
-from eigenkit.models._parsed import Scratch, Stored, unsaid
+from eigenkit.models._linear import SVM, ScoreSums, scores_of, sums_of
+from eigenkit.models._parsed import Scratch, Stored
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
+from eigenkit.models._stream import Stream
+from eigenkit.numerics.linalg import Array
+
+# With more columns of X and y than this, passes over the rows are cheaper than their moments.
+_FEW = 2000
+
+
+def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> np.ndarray:
+    """The fold of every row, with an even share of every class, and groups in one fold."""
+    rng = np.random.default_rng(seed)
+    if groups is not None:
+        Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
+        return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
+    order = rng.permutation(len(y))
+    if kind == "classes":
+        order = order[np.argsort(y[order], kind="stable")]
+    fold = np.empty(len(y), dtype=np.intp)
+    fold[order] = np.arange(len(y)) % cv  # dealt out like cards, class after class
+    return fold
+
+
+def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[tuple[Any, Any]]:
+    """The numbers of the rows to fit on and to measure on, for every fold."""
+    return [*splits_of(fold_of_rows(kind, y, cv, seed, groups), cv)]
+
+
+class FitRows(Iterable[tuple[Any, np.ndarray]]):
+    """Blocks (X, y), filled in and scaled, that can be asked for again and again.
+
+    Their ``folds`` are pairs of blocks to fit on and to measure on; what fills in and scales is
+    learned from those to fit on.
+    """
+
+    def scores(self, projection: Any) -> Iterable[tuple[Array, np.ndarray]]:
+        """Scores and labels of every block."""
+        return ((scores_of(projection, X), y) for X, y in self)
+
+    def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
+        return sums_of(((X, y, None) for X, y in self), projection, target)
+
+
+@dataclass(frozen=True)
+class InMemory(FitRows):
+    """All rows as one block."""
+
+    in_blocks: ClassVar[bool] = False
+
+    kind: str  # of the labels
+    X: Any  # as it is before filling in and scaling
+    y: np.ndarray
+    cv: int  # folds, and how they are drawn
+    seed: int
+    prepare: Any = None  # learns from the rows to fit on how rows become features
+    classifier: str = SVM  # on top of a projection
+    groups: np.ndarray | None = None  # rows that belong together
+    prepared: Any = None  # X as it is after filling in and scaling, where that is known
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        yield self.prepare(self.X)(self.X) if self.prepared is None else self.prepared, self.y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X."""
+        n, d = self.X.shape
+        return int(n), int(d)
+
+    def folds(self) -> Iterator[tuple[Any, Any]]:
+        """Each part as a list of one block."""
+        for both in self.splits():
+            parts = [self.X[rows] for rows in both]
+            if self.prepare is not None:
+                parts = [*map(self.prepare(parts[0]), parts)]
+            train, test = ([(X, self.y[rows])] for X, rows in zip(parts, both, strict=True))
+            yield train, test
+
+    def parts(self, cv: int) -> Iterator[InMemory]:
+        """The rows to fit on of every fold, to be divided once more."""
+        for train, _ in self.splits():
+            groups = None if self.groups is None else self.groups[train]
+            some = {"X": self.X[train], "y": self.y[train], "prepared": None}
+            yield replace(self, **some, cv=cv, groups=groups)
+
+    def splits(self) -> list[tuple[Any, Any]]:
+        """The numbers of the rows of every fold."""
+        return folds_of(self.kind, self.y, self.cv, self.seed, self.groups)
+
+    def fit(self, estimator: Any, searched: bool = False) -> Any:
+        """The estimator, fitted to all rows."""
+        ((X, y),) = self
+        return estimator.fit(X, y)
 
 
 @dataclass(eq=False)
-class FitRows:
-    """X and y of the file; made once in memory, made anew for every pass over a stream."""
+class InBlocks(FitRows):
+    """Rows that are read and made anew for every pass, or stored in a scratch file."""
+
+    in_blocks: ClassVar[bool] = True
 
     path: str
     blocks: Blocks
     features: Features
     target: Target
-    stream: bool
-    prepare: Preparation
     cv: int  # folds, and how they are drawn
     seed: int
+    prepare: Preparation
     classifier: str  # on top of a projection
-    groups: np.ndarray | None  # rows that belong together, in memory
-    say: Callable[[str], None] = unsaid
-    seconds: float = 0.0  # that one pass over the file takes
+    say: Callable[[str], None]
+    seconds: float  # that one pass over the file takes
     checkpoint: str | Path | None = None
     fingerprint: str = ""
 
@@ -43,7 +136,6 @@ class FitRows:
         self.n = 0
         self._stored: RowBlocks | None = None
         self._stored_raw = False
-        self._kept: Any = None if self.stream else list(self._make())
 
     def _make(self, raw: bool = False) -> Iterator[tuple[Any, np.ndarray]]:
         """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
@@ -56,8 +148,6 @@ class FitRows:
                 yield matrix(self.path, block), y
 
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        if self._kept is not None:
-            return iter(self._kept)
         return self._make() if self._stored is None else iter(self.store())
 
     @property
@@ -72,33 +162,16 @@ class FitRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of X; the rows of a stream are counted when they are first stored."""
+        """Of X; the rows are counted when they are first stored."""
         if not self.n:
             self.store(raw=self.prepare.learns)
         return self.n, self.features.n_features
 
-    def folds(self) -> Iterator[tuple[Any, Any]]:
-        """Rows to fit on and to measure on, as blocks (X, y).
-
-        What fills in and scales is learned from the rows to fit on.
-        """
-        if self.stream:
-            rows = self.store(raw=self.prepare.learns)
-            y = np.concatenate([y for _, y in rows])
-            fold = fold_of_rows(self.kind, y, self.cv, self.seed)
-            return self._prepared(rows.folds(self.cv, of=fold))
-        return self.in_memory().folds()
-
-    def in_memory(self) -> Part:
-        """All rows, as they are before filling in and scaling."""
-        ((X, y),) = self._make(raw=True) if self.prepare.learns else self
-        how = self.cv, self.seed, self.prepare, self.classifier, self.groups
-        return Part(self.kind, X, y, *how)
-
-    def _prepared(
-        self, folds: Iterator[tuple[RowBlocks, RowBlocks]]
-    ) -> Iterator[tuple[RowBlocks, RowBlocks]]:
-        for train, test in folds:
+    def folds(self) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+        """Out of a scratch file."""
+        rows = self.store(raw=self.prepare.learns)
+        y = np.concatenate([y for _, y in rows])
+        for train, test in rows.folds(self.cv, of=fold_of_rows(self.kind, y, self.cv, self.seed)):
             if self.prepare.learns:
                 parts = partial(map, itemgetter(0), train)
                 made = self.prepare.learned(parts, self.shape[1])
@@ -124,6 +197,32 @@ class FitRows:
         blocks = RowBlocks.stored(held, classes)
         self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
         return blocks
+
+    def fit(self, estimator: Any, searched: bool) -> Any:
+        """In one pass where the moments are small; otherwise, and where alpha was ``searched``,
+        from a scratch file.
+        """
+        if self.checkpoint is None and (searched or self.width > _FEW):
+            blocks = self.store()
+            if not searched and hasattr(estimator, "plan"):
+                self.say(estimator.plan(blocks).reason)
+            return estimator.fit(blocks)
+        self._feed(estimator, self.target.in_parts())
+        estimator._intake_.fitted()  # a stream is solved when it is first asked: now
+        return estimator
+
+    def _feed(self, estimator: Any, extra: dict[str, Any]) -> None:
+        """Take all rows in, with checkpoints where they are wanted."""
+        if self.checkpoint is not None:
+            with Stream(estimator, self.checkpoint, source=self.fingerprint) as stream:
+                for position, (X, y) in enumerate(self):
+                    stream.update(X, y, position=position, **extra)
+            return
+        self.say(
+            f"one more pass over the file fits the model, which takes about {time_of(self.seconds)}"
+        )
+        for X, y in self:
+            estimator.partial_fit(X, y, **extra)
 
 
 def time_of(seconds: float) -> str:

@@ -11,7 +11,7 @@ exactly, and models of several sites add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -121,8 +121,8 @@ class ScoreSums:
         else:  # one class a row, or as they are: the local part is a multiple of each
             RY = RY / toward.local(np.eye(RY.shape[1]), weight).diagonal()
         # Near the mean, where a projection is at its most precise.
-        center = _scores(estimator, mean[None])
-        R = _scores(estimator, mean + RX) - center
+        center = scores_of(estimator, mean[None])
+        R = scores_of(estimator, mean + RX) - center
         order = label_places(estimator, target.names)
         degree, cross = np.empty_like(factor.degree), np.empty((len(order), R.shape[1]))
         degree[order], cross[order] = factor.degree, RY.T @ R
@@ -130,7 +130,8 @@ class ScoreSums:
         return cls(factor.n_rows, factor.total, center[0], R.T @ R, degree, means)
 
 
-def _scores(estimator: Any, X: Array) -> Array:
+def scores_of(estimator: Any, X: Any) -> Array:
+    """The scores of rows under a projection, in double precision."""
     return np.asarray(estimator.transform(X), dtype=np.float64)
 
 
@@ -188,7 +189,7 @@ def _against_the_rest(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
 
 def sums_of(blocks: Iterable[Any], projection: Any, target: Target) -> ScoreSums | None:
     """The sums of the scores of blocks (X, y, weight), whose weights do not count."""
-    rows = ((_scores(projection, X), y) for X, y, _ in blocks if X.shape[0])
+    rows = ((scores_of(projection, X), y) for X, y, _ in blocks if X.shape[0])
     parts = (ScoreSums.of(Z, _marks(target, y)) for Z, y in rows)
     found: ScoreSums | None = reduce(plus, parts, None)
     return found
@@ -205,24 +206,23 @@ def on_top(
     method: Method,
     target: Target,
     kind: str,
-    scores: Callable[[], Iterable[tuple[Array, np.ndarray]]],
-    sums: Callable[[], Any],
-    estimator: Any = None,
+    rows: Any,
+    estimator: Any,
 ) -> Linear | None:
-    """The linear classifier on the scores and labels of all rows, or on sums over them.
+    """The linear classifier on the ``scores`` of all rows, or on ``sums`` over them.
 
-    None where the method predicts by itself. What an ``estimator`` keeps of a stream is used where
+    None where the method predicts by itself. What the estimator keeps of a stream is used where
     that suffices.
     """
     if method.kind == "classifier" or target.kind == "numbers":
         return None
-    streams = estimator is not None and "_intake_" in vars(estimator)
+    streams = "_intake_" in vars(estimator)
     if kind == GAUSSIAN and streams and not lacks_labels(estimator, target):
         return of_stream(estimator, target)
     single = target.kind == "classes"
     if kind == GAUSSIAN:
-        return gaussian(sums(), single)
-    Z, y = zip(*scores(), strict=True)
+        return gaussian(rows.sums(estimator, target), single)
+    Z, y = zip(*rows.scores(estimator), strict=True)
     return fit_linear(np.vstack(Z), _marks(target, np.concatenate(y)), kind, single)
 
 

@@ -15,7 +15,7 @@ from eigenkit.files._errors import Skipped
 from eigenkit.late import versions
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
-from eigenkit.models._linear import CLASSIFIERS, GAUSSIAN, Linear
+from eigenkit.models._linear import CLASSIFIERS, GAUSSIAN, Linear, scores_of
 from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import what_is
@@ -97,7 +97,7 @@ class Model:
         X = self.features.matrix(path, block)
         if self.linear is None:
             return np.asarray(self.estimator.predict(X)), self.own_scores(X)
-        S = self.linear.decision(np.asarray(self.estimator.transform(X), dtype=np.float64))
+        S = self.linear.decision(scores_of(self.estimator, X))
         if self.target.kind == "labels":
             return (S > 0).astype(np.int8), S
         return np.array(self.target.names, dtype=object)[S.argmax(axis=1)], S
@@ -138,7 +138,7 @@ class Model:
             )
         X = self.features.matrix(path, block)
         if self.linear is not None:
-            Z = np.asarray(self.estimator.transform(X), dtype=np.float64)
+            Z = scores_of(self.estimator, X)
             return self.linear.probabilities(Z, self.target.kind == "classes")
         return np.asarray(self.estimator.predict_proba(X))[:, self._class_columns()]
 

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.models._given import drawn, in_fold, sliceable, triple
+from eigenkit.models._linear import scores_of
 from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
@@ -108,7 +109,7 @@ def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: b
 
 
 def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
-    return [(np.asarray(projection.transform(X), dtype=np.float64), y) for X, y, _ in blocks]
+    return [(scores_of(projection, X), y) for X, y, _ in blocks]
 
 
 # -- making parts -----------------------------------------------------------------------
