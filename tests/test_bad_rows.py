@@ -79,7 +79,7 @@ BAD = {
     "1,inf,3,a\n": "line 102, column 'v': the value is infinite",
     "1,2,3,\n": "line 102: the row has no class",
     "1,x,3,a\n": "line 102, column 'v': 'x' is not a number",
-    "1,2\0,3,a\n": "line 102: it holds a byte 0, which is no text",
+    "1,2\0,3,a\n": "line 102: it holds a byte that is not text",
     "1,,3,a\n": "line 102, column 'v': the value is missing",
 }
 
@@ -109,7 +109,7 @@ def test_rows_of_two_encodings_are_told_apart(site):
     text.insert(101, "1,2,3,grün\n".encode("latin-1"))
     told = site.follow(b"".join(text), "--on-error", "skip")
     assert "260 rows" in told
-    assert "line 102: it is not in utf-8." in told
+    assert "line 102: it holds a byte that is not text." in told
 
 
 def test_skipping_leaves_the_bits_of_the_good_rows(site):

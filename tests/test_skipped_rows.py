@@ -56,7 +56,7 @@ BAD = {
     "1,,3,a\n": f"{LINE}, column 'v': the value is missing.",
     "1,-inf,3,a\n": f"{LINE}, column 'v': the value is infinite.",
     "1,2,3,\n": f"{LINE}: the row has no class.",
-    "1,2\0,3,a\n": f"{LINE}: it holds a byte that is no text.",
+    "1,2\0,3,a\n": f"{LINE}: it holds a byte that is not text.",
 }
 
 
@@ -140,7 +140,22 @@ def test_a_line_of_another_encoding(frame, tmp_path):
         RowBlocks.from_files(path, "c")
     blocks = RowBlocks.from_files(path, "c", on_error="skip")
     _same(blocks, clean)
-    assert "no text" in blocks.skipped_["first"][0]
+    assert "not text" in blocks.skipped_["first"][0]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_damaged_line_does_not_change_the_encoding_of_the_others(on_error, tmp_path):
+    lines = ["u,v,c\n", *(f"{i},{i % 3},{'rot' if i % 3 else 'grün'}\n" for i in range(30))]
+    lines = [line.encode() for line in lines]
+    lines.insert(10, "1,2,grün\n".encode("latin-1"))
+    path = _write(tmp_path / "a.csv", b"".join(lines))
+    if on_error == "raise":
+        with pytest.raises(FileError, match="it is not in utf-8"):
+            RowBlocks.from_files(path, "c")
+        return
+    blocks = RowBlocks.from_files(path, "c", on_error="skip")
+    assert blocks.classes().tolist() == ["grün", "rot"]
+    assert blocks.skipped_["first"] == [f"{path}, line 11: it holds a byte that is not text."]
 
 
 # -- labels ------------------------------------------------------------------------------

@@ -132,8 +132,7 @@ class Arff(Delimited):
 
     # -- the rows ----------------------------------------------------------------------
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows, at most ``n_rows`` at a time."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         lines = Lines(self.origin, self.encoding)
         while lines.number < self.data_line:
             lines.take(min(n_rows, self.data_line - lines.number))

@@ -227,9 +227,16 @@ class Source(ABC):
         self.label_kinds: dict[str, dict[bool, str]] = {}
         self.skipped = Skipped()  # by the last pass over all rows
 
-    @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows, at most ``n_rows`` at a time."""
+        """The rows, at most about ``n_rows`` at a time, with the number of those before them."""
+        start = 0
+        for block in self._blocks(n_rows):
+            yield block if block.path else replace(block, start=start)
+            start += len(block)
+
+    @abstractmethod
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows, without their numbers."""
 
     @property
     def group_name(self) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -209,8 +210,7 @@ class Delimited(Table):
 
     # -- reading -----------------------------------------------------------------------
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows, at most about ``n_rows`` at a time."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         for (first, text), found in ahead(self._quickly, self._texts(n_rows)):
             parsed = self._slowly(first, split_lines(text)) if found is None else found
             parsed.share = self.origin.share(len(text))
@@ -297,17 +297,23 @@ class Delimited(Table):
         return table[:, columns]
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
+        return replace(self._by_rows(first, lines), lines=None)
+
+    def _by_rows(self, first: int, lines: list[str]) -> Block:
+        """The block row by row, with the line of each."""
         places: list[int] = []
         rows: list[list[str]] = []
         X = np.empty((len(lines), len(self.roles.features)), dtype=self.options.dtype)
         for line, row in self._rows(first, lines):
-            if row:
-                X[len(rows)] = self._row_of_numbers(line, row)
+            numbers = self._row_of_numbers(line, row) if row else None
+            if numbers is not None:
+                X[len(rows)] = numbers
                 places.append(line)
                 rows.append(row)
-        labels = self._late_labels([[row[j] for j in self.roles.labels] for row in rows], places)
+        labels = self._labels_of(rows, places)
         cells = {j: [row[j] for row in rows] for j in {*self.roles.text, *self.roles.kept}}
-        return self._block(X[: len(rows)], cells, labels)
+        block = self._block(X[: len(rows)], cells, labels)
+        return replace(block, lines=np.array(places, dtype=np.int64))
 
     def _block(self, X: np.ndarray, cells: dict[int, list[str]], labels: Any) -> Block:
         text = {self.names[j]: cells[j] for j in self.roles.text}
@@ -327,7 +333,8 @@ class Delimited(Table):
         finally:
             csv.field_size_limit(before)
 
-    def _row_of_numbers(self, line: int, row: list[str]) -> list[float]:
+    def _row_of_numbers(self, line: int, row: list[str]) -> list[float] | None:
+        """The features of a row; None if it is to be left out."""
         if len(row) != len(self.names):
             raise self.error(
                 f"{len(row)} cells, where the first row has {len(self.names)}: "
@@ -355,8 +362,9 @@ class Delimited(Table):
                 column=self.names[j],
             ) from None
 
-    def _late_labels(self, cells: Sequence[Sequence[str]], places: list[int]) -> Any:
+    def _labels_of(self, rows: list[list[str]], places: list[int]) -> Any:
         """Labels, which are words from here on where digits were names of classes after all."""
+        cells = [[row[j] for j in self.roles.labels] for row in rows]
         try:
             return self._labels(cells, places)
         except FileError as error:

@@ -150,8 +150,7 @@ class Npz(Source):
 
     # -- reading -----------------------------------------------------------------------
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows, at most ``n_rows`` at a time."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         if self.shape[0] == 0:
             raise self.error("X has no rows.")
         parts = self._dense_blocks(n_rows) if self._prefix is None else self._csr_blocks(n_rows)

@@ -80,8 +80,7 @@ class Parquet(Table):
         plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
         return bool(plain or types.is_decimal(kind) or types.is_temporal(kind))
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows, at most ``n_rows`` at a time."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         names = self.feature_names or (), self.text_names, self.label_names, self.kept_names
         wanted = list(dict.fromkeys(chain.from_iterable(names)))
         with guarded(self.path, _DAMAGED):

@@ -78,19 +78,18 @@ class ManyFiles(Source):
         """Of all files."""
         return reduce(Skipped.with_more, (s.bad_rows() for s in self.sources), Skipped())
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows of all files; sparse ones, each as wide as its highest feature, alike."""
         width = max(source.n_features for source in self.sources)
         for source in self.sources:
-            start, kinds = 0, self.label_kinds.setdefault(source.path, {})
+            kinds = self.label_kinds.setdefault(source.path, {})
             for block in source.blocks(n_rows):
                 X = block.X
                 if sparse.issparse(X) and X.shape[1] < width:
                     X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(len(block), width))
                 self.whole_labels |= source.whole_labels
                 self.late_word = self.late_word or source.late_word
-                yield replace(block, X=X, start=start, path=source.path)
-                start += len(block)
+                yield replace(block, X=X, path=source.path)
+                self.n_rows[source.path] = block.start + len(block)
                 if self.mixed:
                     kinds.update(by_kind(block.labels))
-            self.n_rows[source.path] = start

@@ -53,11 +53,10 @@ class Origin:
     def __init__(self, path: str, max_bytes: int, text: bytes | None = None) -> None:
         self._kept: IO[bytes] | None = None
         self.path, self.max_bytes, self._text = path, max_bytes, text
-        if text is not None:
-            pass
-        elif path == "-":
+        self.is_file = text is None
+        if self.is_file and path == "-":
             self._kept = held(self, _spool(path, sys.stdin.buffer, max_bytes))
-        else:
+        elif self.is_file:
             _check_regular(path)
         with self.raw() as stream:
             magic = stream.read(4)
@@ -288,7 +287,8 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
     told = options.expected.told.get("encoding") if options.expected else None
     if told is not None and (head.isascii() or not _is_utf8(head)):
         return codecs.lookup(told).name
-    if b"\x00" in (head if origin.errors == "strict" else head.partition(b"\n")[0]):
+    first = head if origin.errors == "strict" else head.partition(b"\n")[0]
+    if origin.is_file and b"\x00" in first:
         raise FileError(
             origin.path, "it holds binary data, not text: name its format with --format."
         )
@@ -298,8 +298,18 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
 
 
 def _is_utf8(head: bytes) -> bool:
+    """Whether most lines that show their encoding are in UTF-8: a few may be damaged."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        lines = [line for line in head.split(b"\n") if not line.isascii()]
+        return 2 * sum(map(_decodes, lines)) >= len(lines)
+    return True
+
+
+def _decodes(line: bytes) -> bool:
+    try:
+        line.decode()
     except UnicodeDecodeError:
         return False
     return True

@@ -54,7 +54,7 @@ class SvmLight(Source):
             raise self.error("it holds the feature 0, but --index-base is 1.")
 
     def _range(self) -> tuple[int, int]:
-        """The lowest and the highest feature; what was parsed is kept for :meth:`blocks`."""
+        """The lowest and the highest feature; what was parsed is kept for :meth:`_blocks`."""
         lowest, highest, total = self.options.max_features, -1, 0
         whole = []
         for part in self._pieces():
@@ -71,8 +71,7 @@ class SvmLight(Source):
 
     # -- reading -----------------------------------------------------------------------
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows, at most ``n_rows`` at a time."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         kept, self._whole = self._whole, None  # memory for one pass only
         for labels, indices, values, counts in self._pieces() if kept is None else kept:
             X = self._matrix(indices, values, counts)

@@ -23,7 +23,7 @@ from eigenkit.files._streams import NO_TEXT, Origin
 from eigenkit.files._svmlight import SvmLight, split_label
 from eigenkit.files._targets import join_labels
 
-_NO_TEXT = "it holds a byte that is no text."
+_NO_TEXT = "it holds a byte that is not text."
 # Lines that are read at once where some are bad.
 _FEW = 64
 
@@ -38,12 +38,10 @@ class Tolerant(Source):
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The good rows; every pass leaves out the same."""
-        found, n, skips = Skipped(), 0, self.options.on_error == "skip"
+        found, skips = Skipped(), self.options.on_error == "skip"
         if skips:
             self.bad = []
-        for block in super().blocks(n_rows):  # type: ignore[safe-super]
-            block = self._with_lines(replace(block, start=n))
-            n += len(block)
+        for block in map(self._with_lines, super().blocks(n_rows)):
             good = self._without_bad(block, found) if skips else block
             if len(good):
                 yield good
@@ -138,29 +136,21 @@ class TolerantTable(Tolerant, Delimited):
     def _quote(self) -> str:
         return str(self._quoting.get("quotechar", '"'))
 
-    def _by_rows(self, first: int, lines: list[str]) -> Block:
-        X, rows, places = [], [], []
-        for line, row in self._rows(first, lines):
-            if row:
-                try:
-                    numbers = self._row_of_numbers(line, row)
-                    self._known_labels([row], [line])
-                except FileError as error:
-                    self.bad.append(error)
-                    continue
-                X.append(numbers)
-                rows.append(row)
-                places.append(line)
-        labels = self._known_labels(rows, places)
-        cells = {j: [row[j] for row in rows] for j in {*self.roles.text, *self.roles.kept}}
-        shape = len(rows), len(self.roles.features)
-        block = self._block(np.array(X, self.options.dtype).reshape(shape), cells, labels)
-        return replace(block, lines=np.array(places, dtype=np.int64))
+    def _row_of_numbers(self, line: int, row: list[str]) -> list[float] | None:
+        """None for a bad row, which may also have a bad label."""
+        try:
+            numbers = super()._row_of_numbers(line, row)
+            self._labels_of([row], [line])
+        except FileError as error:
+            self.bad.append(error)
+            return None
+        return numbers
 
-    def _known_labels(self, rows: list[list[str]], places: list[int]) -> Any:
+    def _labels_of(self, rows: list[list[str]], places: list[int]) -> Any:
         """Labels, which a model knows to be numbers; otherwise digits may turn out to be names."""
-        labels = self._labels if self.options.expected else self._late_labels
-        return labels([[row[j] for j in self.roles.labels] for row in rows], places)
+        if self.options.expected is None:
+            return super()._labels_of(rows, places)
+        return self._labels([[row[j] for j in self.roles.labels] for row in rows], places)
 
     def _rows(self, first: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
         """As usual, but a line is a row wherever quotes do not say otherwise."""
@@ -267,4 +257,6 @@ def tolerant_reader(kind: str, strict: Any) -> Any:
 
 def tolerant(path: str, kind: str, text: bytes, options: Reading) -> Any:
     """Text as a file of this kind, which is to be called ``path``."""
-    return _READERS[kind](Origin(path, options.max_bytes, text), options.as_before())
+    origin = Origin(path, options.max_bytes, text)
+    origin.errors = "eigenkit.no_text"
+    return _READERS[kind](origin, options.as_before())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -16,10 +15,9 @@ from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._checks import halved, placed
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._errors import SKIP
-from eigenkit.files._reading import stacked
+from eigenkit.files._reading import rows_per_block, stacked
 from eigenkit.files._tolerant import tolerant
 from eigenkit.models._model import Model
-from eigenkit.models._parsed import numbered
 from eigenkit.shell import shown
 
 # Formats whose rows are lines, and which of them may have a line of names above them.
@@ -60,16 +58,6 @@ class Layout:
     def lines(self, text: bytes) -> list[bytes]:
         """Text as lines, as the reader sees them."""
         return io.BytesIO(text).readlines() if self.kind == "svmlight" else text.splitlines(True)
-
-    def not_text(self, lines: list[bytes]) -> Iterator[tuple[int, str]]:
-        """Lines that hold what is no text, or other than the file's; and what."""
-        given = self.options.encoding
-        known = given or ("utf-8" if any(map(_shows_utf8, lines)) else "latin-1")
-        for i, line in enumerate(lines):
-            if b"\0" in line:
-                yield i, "it holds a byte 0, which is no text."
-            elif not line.isascii() and not _is_in(known, line):
-                yield i, f"it is not in {known}."
 
     def check(self, source: Source) -> None:
         """That a few rows are not taken for a table of another kind than the whole file is."""
@@ -144,8 +132,9 @@ class Arrivals:
         options = replace(layout.options, format=layout.kind)
         source = open_file(layout.path, options, layout.header + self.text)
         layout.check(source)
-        blocks = (replace(b, start=self.n_before + b.start) for b in numbered(source))
-        return self._given([layout.encoded(block) for block in blocks])
+        blocks = source.blocks(rows_per_block(source))
+        numbered = (replace(b, start=self.n_before + b.start) for b in blocks)
+        return self._given([layout.encoded(block) for block in numbered])
 
     def _given(self, parts: list[tuple[Any, np.ndarray]]) -> tuple[Any, np.ndarray, dict[str, Any]]:
         X, y = stacked([X for X, _ in parts]), np.concatenate([y for _, y in parts])
@@ -161,10 +150,7 @@ class Arrivals:
         header, bad = self.layout.header, list[tuple[int, FileError]]()
         lines = self.layout.lines(self.text)
         ends = [self.end - len(self.text) + n for n in accumulate(map(len, lines))]
-        for i, problem in self.layout.not_text(lines):
-            bad.append((i, FileError(self.layout.path, problem, line=self._line(i))))
-            lines[i] = b"\n"
-        source, above = self.layout.tolerant(header + b"".join(lines)), header.count(b"\n")
+        source, above = self.layout.tolerant(header + self.text), header.count(b"\n")
         self.layout.check(source)
         parts: list[tuple[Any, np.ndarray]] = []
         for block in source.blocks(len(lines) + 1):
@@ -216,15 +202,3 @@ class Arrivals:
     def _told(self, error: FileError) -> FileError:
         """With a remedy, or without where nothing need be done about it."""
         return error.without_remedy() if self.skip else error.skippable()
-
-
-def _is_in(encoding: str, line: bytes) -> bool:
-    try:
-        line.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _shows_utf8(line: bytes) -> bool:
-    return not line.isascii() and _is_in("utf-8", line)

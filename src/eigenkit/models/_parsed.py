@@ -155,14 +155,6 @@ def unsaid(*told: Any) -> None:
     """What ``tick`` and ``say`` are by default: nothing is said."""
 
 
-def numbered(source: Source) -> Iterator[Block]:
-    """The blocks of a file, each of which knows how many rows come before it."""
-    start = 0
-    for block in source.blocks(rows_per_block(source)):
-        yield block if block.path else replace(block, start=start)
-        start += len(block)
-
-
 def in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
     block = (data or read(source, lambda n: tick("reading", n))).block()
     return lambda: [block]
@@ -170,7 +162,7 @@ def in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
 
 def in_blocks(source: Source, tick: Tick) -> Blocks:
     def blocks() -> Iterator[Block]:
-        for block in numbered(source):
+        for block in source.blocks(rows_per_block(source)):
             tick("reading", len(block))
             yield block
 
@@ -225,7 +217,7 @@ def parsed(
     """
     if task == "classes":
         source.take_labels_as_words()
-    scratch, blocks = Scratch(folder), partial(numbered, source)
+    scratch, blocks = Scratch(folder), in_blocks(source, unsaid)
     simple = scale == "none" and missing == "error" and not source.text_names
 
     def keep(block: Block) -> tuple[tuple[str, Any, int], Stored | None]:
