@@ -241,7 +241,7 @@ def fit_there(job: str, n_parts: int, n_workers: int) -> float:
     import dask
 
     from eigenkit import RowBlocks
-    from eigenkit.models._cluster import local_cluster
+    from eigenkit.models._dask_fit import local_cluster
 
     make, settings = JOBS[job]
     with local_cluster(n_workers) as client:

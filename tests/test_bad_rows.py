@@ -15,7 +15,7 @@ from eigenkit import LDA, Stream
 from eigenkit.cli import app
 from eigenkit.files import FileError, Reading
 from eigenkit.files._tolerant import tolerant
-from eigenkit.models import _arrivals, _follow, load
+from eigenkit.models import _follow, _followed_lines, load
 
 
 def _run(*arguments, code=0):
@@ -135,8 +135,8 @@ def test_many_bad_rows_are_read_a_few_times(site, monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(_arrivals, "open_file", counting("opened", _arrivals.open_file))
-    monkeypatch.setattr(_arrivals, "tolerant", counting("tolerant", tolerant))
+    monkeypatch.setattr(_followed_lines, "open_file", counting("opened", _followed_lines.open_file))
+    monkeypatch.setattr(_followed_lines, "tolerant", counting("tolerant", tolerant))
     lines = site.lines()
     text = "".join([lines[0], *[*BAD] * 60, *lines[1:]])
     assert "bad rows skipped: 420" in site.follow(text, "--on-error", "skip")
@@ -193,10 +193,12 @@ def test_rows_that_only_the_estimator_refuses(site):
     site.start()
     model, lines = load(site.folder / "m.ek"), [line.encode() for line in site.lines()]
     options = model.target.as_read(Reading(expected=model.expected(), stream=True))
-    layout = _arrivals.Layout(model, "data.csv", "csv", options)
+    layout = _followed_lines.Layout(model, "data.csv", "csv", options)
     layout.begin(lines[0], b"".join(lines[1:]))
     text = b"".join([*lines[1:101], b"1,1e300,3,a\n", *lines[101:]])
-    (X, y, _), bad = _arrivals.Arrivals(layout, text, 0, len(text), 0, 0, Fussy(), True).sound()
+    (X, y, _), bad = _followed_lines.Arrivals(
+        layout, text, 0, len(text), 0, 0, Fussy(), True
+    ).sound()
     assert len(X) == len(y) == 200
     ((_, error),) = bad
     assert str(error) == "data.csv, line 102: a value is too large."

@@ -37,9 +37,9 @@ from eigenkit import (
     SparsePLS,
 )
 from eigenkit.data import LocalPasses
-from eigenkit.models._cluster import _settings, connected
-from eigenkit.models._dask import INSIDE_BYTES, TASK_BYTES, ClusterPasses
-from eigenkit.models._worker import sum_of
+from eigenkit.models._dask_blocks import INSIDE_BYTES, TASK_BYTES, ClusterPasses
+from eigenkit.models._dask_fit import _settings, connected
+from eigenkit.models._dask_worker import sum_of
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -247,17 +247,17 @@ def test_what_is_wrong_is_said_at_once(client):
     ("error", "tries"), [(OSError("the disk is away"), 3), (ValueError("no rows"), 1)], ids=repr
 )
 def test_a_file_is_tried_again_where_the_disk_fails(error, tries, tmp_path, monkeypatch):
-    from eigenkit.models import _worker
+    from eigenkit.models import _dask_worker
 
     def fails(*_):
         _TRIES.append("file")
         raise error
 
     _TRIES.clear()
-    monkeypatch.setattr(_worker, "PAUSE", 0.0)
+    monkeypatch.setattr(_dask_worker, "PAUSE", 0.0)
     monkeypatch.setattr("eigenkit.files.open_file", fails)
     with pytest.raises(type(error), match=str(error)):
-        _worker.looked("a.csv", (), {})
+        _dask_worker.looked("a.csv", (), {})
     assert len(_TRIES) == tries
 
 
@@ -271,7 +271,7 @@ def test_a_time_out_of_a_part_is_its_error(client):
 
 
 def test_too_many_numbers_in_one_part(client, monkeypatch):
-    monkeypatch.setattr("eigenkit.models._worker.MOST_STORED", 10)
+    monkeypatch.setattr("eigenkit.models._dask_worker.MOST_STORED", 10)
     with pytest.raises(ValueError, match="more than 10: make smaller parts"):
         LDA().fit(RowBlocks.from_dask(client, [dask.delayed(_part)(0)]))
 
@@ -303,7 +303,7 @@ def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     from eigenkit.cli import app
-    from eigenkit.models import _cluster, load
+    from eigenkit.models import _dask_fit, load
 
     @contextmanager
     def connected(address, *, unencrypted=False):
@@ -316,7 +316,7 @@ def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
     command = ["fit", pattern, "--method", "lda", "--out", out, "--dask"]
     refused = CliRunner().invoke(app, [*command, "tcp://10.0.0.1:8786"])
     assert "tcp://10.0.0.1:8786 is not encrypted" in refused.output
-    monkeypatch.setattr(_cluster, "connected", connected)
+    monkeypatch.setattr(_dask_fit, "connected", connected)
     found = CliRunner().invoke(app, [*command, "local"])
     assert found.exit_code == 0, found.output
     here = LDA().fit(RowBlocks.from_files(pattern, task="classes"))
@@ -329,7 +329,7 @@ def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
 
 def test_files_on_a_cluster_are_read_as_the_command_says(client, tmp_path):
     from eigenkit.files import Reading
-    from eigenkit.models._cluster import fit_on_cluster
+    from eigenkit.models._dask_fit import fit_on_cluster
 
     rng = np.random.default_rng(0)
     for i, classes in enumerate((["1e3", "1000"], ["1000", "x"])):
@@ -362,7 +362,7 @@ def test_a_classifier_on_top_is_that_of_a_fit_here(
 ):
     from eigenkit.files import Reading, open_file
     from eigenkit.models import fit_model
-    from eigenkit.models._cluster import fit_on_cluster
+    from eigenkit.models._dask_fit import fit_on_cluster
 
     rng = np.random.default_rng(0)
     X, noise = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
@@ -378,7 +378,7 @@ def test_a_classifier_on_top_is_that_of_a_fit_here(
     ignored = ("class",) if labels == "tag_*" else ("tag_*",)
     options = Reading(labels=(labels,), ignore=ignored)
     if classifier == "gaussian":  # which needs only sums to come here
-        monkeypatch.delattr("eigenkit.models._dask.DaskBlocks.scores")
+        monkeypatch.delattr("eigenkit.models._dask_blocks.DaskBlocks.scores")
     how = {"classifier": classifier}
     found = fit_on_cluster(client, str(tmp_path / "p*.csv"), method, options, **how)
     here = fit_model(open_file(str(tmp_path / "all.csv"), options), method, **how)
@@ -517,7 +517,7 @@ def test_workers_know_the_sizes_of_sparse_parts():
     code = (
         "from dask.sizeof import sizeof; from scipy import sparse; "
         "from eigenkit.models import _dask_parts as made; "
-        "from eigenkit.models._worker import checked_part; "
+        "from eigenkit.models._dask_worker import checked_part; "
         "part = made._sized(checked_part, (sparse.eye_array(50000, format='csr'), None)); "
         "print(sizeof(part))"
     )
@@ -673,7 +673,7 @@ def test_killed_workers_change_no_bit(fits):
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_cluster_without_workers_ends_in_an_error(monkeypatch):
-    monkeypatch.setattr("eigenkit.models._dask.PATIENCE", 5.0)
+    monkeypatch.setattr("eigenkit.models._dask_blocks.PATIENCE", 5.0)
     with (
         distributed.LocalCluster(n_workers=0, **UNSEEN, host="127.0.0.1") as cluster,
         distributed.Client(cluster) as client,
@@ -717,7 +717,7 @@ def _scheduler(tmp_path):
 def test_what_never_returns_ends_in_an_error(what, message, tmp_path, monkeypatch):
     """A part that kills whoever takes it, a worker that stands still, a scheduler that is gone."""
     patience = 60.0 if what == "part" else 15.0  # for workers to be revived
-    monkeypatch.setattr("eigenkit.models._dask.PATIENCE", patience)
+    monkeypatch.setattr("eigenkit.models._dask_blocks.PATIENCE", patience)
     process, address = _scheduler(tmp_path)
     stop = threading.Event()
     try:

@@ -299,7 +299,7 @@ def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, A
     from eigenkit.files import Data
     from eigenkit.files._targets import join_labels
     from eigenkit.models._features import complete
-    from eigenkit.models._parsed import in_blocks
+    from eigenkit.models._file_blocks import in_blocks
 
     with progress("reading", as_json) as advance:
         blocks = in_blocks(source, Counter(advance).step)

@@ -210,7 +210,7 @@ def _on_cluster(
     unencrypted: bool,
 ) -> Result:
     from eigenkit.files._errors import Skipped, hinting
-    from eigenkit.models._cluster import connected, fit_on_cluster
+    from eigenkit.models._dask_fit import connected, fit_on_cluster
 
     bad = Skipped()
     if address != "local":  # workers run in folders of their own

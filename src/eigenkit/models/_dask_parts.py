@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._errors import Skipped
-from eigenkit.models._dask import DaskBlocks, result_of
-from eigenkit.models._worker import Looked, checked_part, looked, read_part
+from eigenkit.models._dask_blocks import DaskBlocks, result_of
+from eigenkit.models._dask_worker import Looked, checked_part, looked, read_part
 from eigenkit.shell import what_is
 
 

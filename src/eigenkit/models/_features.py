@@ -231,9 +231,11 @@ def learn_features(
     text_size: int = 2**16,
     ngrams: int = 1,
 ) -> Features:
-    """Learn everything between the file and the estimator; each part takes one pass."""
-    given, names = blocks, source.feature_names
-    blocks = lambda: complete(given, missing, source.named_cells)  # noqa: E731
+    """Learn everything between the file and the estimator; each part takes one pass.
+
+    Rows that are to be dropped for a missing value are no longer in the blocks.
+    """
+    names = source.feature_names
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
         learn_categories(source.path, name, blocks)

@@ -17,9 +17,9 @@ from eigenkit.files import Target
 from eigenkit.files._common import size
 from eigenkit.models._features import Features
 from eigenkit.models._linear import SVM, ScoreSums, scores_of, sums_of
-from eigenkit.models._parsed import Scratch, Stored
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
+from eigenkit.models._scratch import Scratch, Stored
 from eigenkit.models._stream import Stream
 from eigenkit.numerics.linalg import Array
 

@@ -33,10 +33,10 @@ from eigenkit.models._features import (
     view_columns,
     view_params,
 )
+from eigenkit.models._file_blocks import Tick, in_blocks, in_memory, labels_of, note, unsaid
 from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
-from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
@@ -128,10 +128,10 @@ def fit_model(
         )
     if task == "classes":
         source.take_labels_as_words()
-    blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
+    read = in_blocks(source, tick) if stream else in_memory(source, data, tick)
+    blocks = partial(complete, read, missing, source.named_cells)
     values = hashlib.sha256() if stream and checkpoint is not None else None
     labels, _ = labels_of(source, blocks, missing, partial(note, values) if values else unsaid)
-    blocks = partial(complete, blocks, missing, source.named_cells)
     groups = None if stream else groups_in(source, next(iter(blocks())))
     target = target_in(source, labels, task)
     check_target(source.path, found, target)

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import FileError, Reading
 from eigenkit.files._reading import check_lines, not_lines
-from eigenkit.models._arrivals import LINES, Arrivals, Layout, mark_of
+from eigenkit.models._followed_lines import LINES, Arrivals, Layout, mark_of
 from eigenkit.models._linear import cannot_follow, of_stream
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._stream import Stream
@@ -37,19 +37,11 @@ _CHANGED = (
 )
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Whole lines of a file, and where they begin and end."""
+def lines_from(path: str, position: int, once: bool) -> Iterator[tuple[int, bytes]]:
+    """Where new whole lines of a growing file or of standard input begin, and these lines.
 
-    text: bytes
-    begin: int
-    end: int
-
-
-def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
-    """New whole lines of a growing file or of standard input; None while there are none.
-
-    Standard input ends when its writer closes it, a file only if ``once``.
+    They are empty while there are none. Standard input ends when its writer closes it, a file only
+    if ``once``.
     """
     if path == "-":
         yield from _from_input(sys.stdin.buffer, position)
@@ -77,10 +69,10 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
             _tell_of_rest(path, text)
             return
         if whole:
-            yield Batch(whole, position, position + len(whole))
+            yield position, whole
             position += len(whole)
             continue
-        yield None
+        yield position, b""
         time.sleep(_POLL)
 
 
@@ -104,15 +96,15 @@ def _tell_of_rest(path: str, rest: bytes) -> None:
         )
 
 
-def _from_input(stream: IO[bytes], position: int) -> Iterator[Batch]:
+def _from_input(stream: IO[bytes], position: int) -> Iterator[tuple[int, bytes]]:
     rest = b""
     while piece := stream.read1(_CHUNK):  # type: ignore[attr-defined]
         whole, found, rest = (rest + piece).rpartition(b"\n")
         if found:
-            yield Batch(whole + found, position, position + len(whole) + 1)
+            yield position, whole + found
             position += len(whole) + 1
     if rest:
-        yield Batch(rest, position, position + len(rest))
+        yield position, rest
 
 
 class Follower:
@@ -190,37 +182,36 @@ class Follower:
         begun = self.stream.position or 0
         self._look_back(path, kind, begun)
         try:
-            for batch in lines_from(path, begun, once):
-                if batch is not None:
-                    self._take(path, kind, batch)
+            for begin, text in lines_from(path, begun, once):
+                if text:
+                    self._take(path, kind, begin, text)
                 if time.monotonic() - self._saved >= self.every:
                     self.save(say)
         finally:
             self.stream.close()
             self.save(say)
 
-    def _take(self, path: str, kind: str, batch: Batch) -> None:
+    def _take(self, path: str, kind: str, begin: int, lines: bytes) -> None:
         if path != "-" and self._ends != _ends(path, self.stream.position or 0):
             raise self._changed(path)
-        text, before = batch.text, self._sum
+        text, before = lines, self._sum
         if path == "-" and self._begins:
             check_lines(path, text)
         self._begins = False
         if self._layout is None and self.row.search(text):
-            at_begin = path == "-" or batch.begin == 0  # every input begins with the names
+            at_begin = path == "-" or begin == 0  # every input begins with the names
             self._layout = self._found(path, kind, text if at_begin else _first(path))
             if at_begin:
                 text = text[len(self._layout.header) :]
                 before = crc32(self._layout.header, before)
         if self._layout is not None and self.row.search(text):
             last = self.stream.position  # blank lines may have come since
-            begin = batch.begin if last is None else last
-            known = begin, batch.end, self._n_passed, before
+            known = begin if last is None else last, begin + len(lines), self._n_passed, before
             skip = self.stream.on_error == "skip"
             rows = Arrivals(self._layout, text, *known, self.stream.estimator, skip)
             self.stream.feed(**rows.as_fed())
         self._n_passed += text.count(b"\n")
-        self._sum = crc32(batch.text, self._sum)
+        self._sum = crc32(lines, self._sum)
         if path != "-":
             self._ends = _ends(path, self.stream.position or 0)
 

@@ -18,7 +18,7 @@ from eigenkit.files._common import check_unique, listed
 from eigenkit.files._errors import hinting, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
-from eigenkit.models._given import (
+from eigenkit.models._blocks import (
     BLOCK_BYTES,
     Assigned,
     anew,
@@ -29,7 +29,8 @@ from eigenkit.models._given import (
     sliceable,
     triple,
 )
-from eigenkit.models._parsed import Stored, parsed
+from eigenkit.models._file_blocks import parsed
+from eigenkit.models._scratch import Stored
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is

@@ -20,7 +20,7 @@ from eigenkit.files import FileError, atomic
 from eigenkit.files._writing import Lock
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._model import MAX_BYTES
-from eigenkit.models._refusals import explained
+from eigenkit.models._stream_errors import explained
 from eigenkit.models._trees import TreeError, from_tree, to_tree
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 

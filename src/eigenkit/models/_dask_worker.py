@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.models._given import drawn, in_fold, sliceable, triple
+from eigenkit.models._blocks import drawn, in_fold, sliceable, triple
 from eigenkit.models._linear import scores_of
 from eigenkit.numerics.threads import blas_threads, plus
 
@@ -151,7 +151,7 @@ def looked(path: str, labels: Any, reading: dict[str, Any]) -> Looked:
 
 def _parsed(path: str, labels: Any, reading: dict[str, Any], tries: int = TRIES) -> Any:
     from eigenkit.files import Reading, open_file
-    from eigenkit.models._parsed import parsed
+    from eigenkit.models._file_blocks import parsed
 
     try:
         source = open_file(path, Reading(labels=tuple(labels), stream=True, **reading))

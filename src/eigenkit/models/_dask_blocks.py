@@ -23,9 +23,8 @@ import numpy as np
 from eigenkit.data import Passes
 from eigenkit.files import Target
 from eigenkit.files._errors import Skipped
-from eigenkit.models._given import drawn
-from eigenkit.models._linear import ScoreSums, sums_of
-from eigenkit.models._worker import (
+from eigenkit.models._blocks import drawn
+from eigenkit.models._dask_worker import (
     aligned,
     applied,
     first_rows,
@@ -36,6 +35,7 @@ from eigenkit.models._worker import (
     scored,
     sum_of,
 )
+from eigenkit.models._linear import ScoreSums, sums_of
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.numerics.threads import FAN_IN
