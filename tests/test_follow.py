@@ -100,8 +100,9 @@ def test_standard_input(tmp_path, rng, monkeypatch):
     model = _start(tmp_path, frame[:60])
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(frame.to_csv(index=False).encode())))
     batches = list(module._from_input(stdin.buffer, 0))
-    assert b"".join(b.text for b in batches) == frame.to_csv(index=False).encode()
-    assert [b.begin for b in batches[1:]] == [b.end for b in batches[:-1]]
+    assert b"".join(text for _, text in batches) == frame.to_csv(index=False).encode()
+    ends = [begin + len(text) for begin, text in batches]
+    assert [begin for begin, _ in batches[1:]] == ends[:-1]
     result = CliRunner().invoke(
         app,
         ["follow", "-", "--model", str(model), "--checkpoint", str(tmp_path / "s.ek")],

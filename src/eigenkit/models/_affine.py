@@ -21,7 +21,7 @@ from eigenkit.models._model import Model
 from eigenkit.numerics.linalg import Array, ratio
 
 _ROWS = 256
-# How far from affine a map may be for rounding, relative to its size.
+# How far rounding may move a map from an affine one, relative to its size.
 _ROUNDING = 1e-6
 
 
@@ -58,7 +58,7 @@ def scores_map(model: Model) -> Affine:
 
 
 def through_components(model: Model, to_scores: Affine) -> Array | None:
-    """What a unit of every component adds to the scores; None if they depend on more than those."""
+    """How much a unit of each component adds to the scores; None if these depend on more."""
     if model.linear is not None:
         return model.linear.weights
     if not model.projects:
@@ -118,7 +118,10 @@ _IR = 8
 
 
 def weight_table(model: Model, stream: IO[bytes]) -> None:
-    """A row for every feature, a column for every component and score; the last row is added."""
+    """Write a row for every feature and a column for every component and score.
+
+    The last row holds what is added to every row.
+    """
     columns: dict[str, Affine] = {}
     if model.projects:
         columns["component"] = components_map(model)

@@ -27,8 +27,8 @@ from eigenkit.models._fit_rows import InMemory, time_of
 from eigenkit.models._linear import fit_linear
 from eigenkit.numerics.linalg import Array
 
-# What is reported, and what choices are made by, as in comparisons: where one class is common, the
-# share of right answers is the same for all models that name nothing else.
+# What is reported, and what choices are made by, as in comparisons: if one class is frequent, all
+# models that predict nothing else have the same accuracy.
 SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 CHOSEN_BY = {**SCORES, "classes": "mean AUC"}
 # More components than this are rarely wanted, and cost a fit in every fold.
@@ -62,12 +62,12 @@ def scores_by_components(estimator: Any, rows: Any) -> Array:
 
 
 def _whole(train: Any) -> tuple[Any, Any]:
-    """X and y to fit on; blocks have their y with them."""
+    """The arguments of ``fit``; blocks hold their own y."""
     return train[0] if isinstance(train, list) else (train, None)
 
 
 def _fitted(estimator: Any, whole: Any) -> Any:
-    """Fitted with ``n_components``, or as many as these rows allow: views and y may be narrow."""
+    """Fitted with ``n_components``, or as many as the rows allow: a view or y may be narrow."""
     model = clone(estimator)
     while True:
         try:
@@ -90,7 +90,7 @@ def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
 
 
 def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array:
-    """The same (folds x alphas) for every alpha."""
+    """Score (folds x alphas) with every alpha."""
     found = []
     for train, test in rows.folds():
         models = path_of_alphas(estimator, *_whole(train), alphas)
@@ -110,7 +110,7 @@ def _score_of(fitted: Any, train: Any, test: Any, rows: Any, by: dict[str, str])
 
 
 def _class_scores(fitted: Any, score: str, X: Any) -> Array:
-    """A score for every class: what is predicted, or what compares rows, too, where there is it."""
+    """A score for every class: 1 for the one predicted if accuracy counts, else a graded one."""
     if score == "accuracy":
         return np.asarray(np.asarray(fitted.predict(X))[:, None] == fitted.classes_, dtype=float)
     if hasattr(fitted, "predict_proba"):
@@ -126,7 +126,7 @@ def _score_of_classes(score: str, classes: Array, S: Array, y: Array) -> float:
 
 
 def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
-    """``function`` of X, and y, of all blocks together."""
+    """``function`` of X for all blocks together, and their y."""
     found, y = zip(*((np.asarray(function(X)), y) for X, y in part), strict=True)
     return np.concatenate(found), np.concatenate(y)
 
@@ -157,7 +157,7 @@ def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
     most = most_components(estimator, rows.shape, rows.cv)
     largest = clone(estimator).set_params(n_components=most)
-    with warnings.catch_warnings():  # that there are fewer than are tried concerns nobody
+    with warnings.catch_warnings():  # fewer components than are tried are no problem
         warnings.simplefilter("ignore", DegenerateDataWarning)
         scores = scores_by_components(largest, rows)
     return int(np.argmax(scores.mean(axis=0))) + 1, scores
@@ -177,7 +177,7 @@ class Choice:
     components: str | None = None
 
     def made(self, rows: Any) -> tuple[Any, dict[str, Any]]:
-        """The estimator, not fitted, with what is best on the rows, and what was tried."""
+        """The estimator with the best settings, not yet fitted, and a record of the search."""
         estimator, searches = self.method.make(**self.params), dict[str, Any]()
         if rows.in_blocks and not hasattr(estimator, "partial_fit"):
             raise ValueError(f"{self.method.name} cannot be fitted in blocks: leave --stream out.")
@@ -192,9 +192,9 @@ class Choice:
         return estimator, searches
 
     def forecast(self, rows: InMemory, measured: bool, say: Callable[[str], None]) -> None:
-        """Measure one fit of many, and say how long all of them will take, if that is long.
+        """Time one fit, and say how long all fits will take if that is long.
 
-        One more in every fold is needed if the quality is ``measured``.
+        If the quality is ``measured``, every fold takes one more.
         """
         chooses = self.alphas is not None or self.components == "cv"
         ((X, y),) = rows
@@ -235,9 +235,9 @@ def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
 
 
 def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, Any]]:
-    """The alpha that is best on rows left out, and the scores of all.
+    """The alpha that is best on rows left out, and the scores of all alphas.
 
-    A grid of our own begins with that of the first block, and grows.
+    A grid of our own is made for the first block, and grows.
     """
     if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
@@ -274,7 +274,7 @@ class ComponentsCV(BaseEstimator):
         return tags
 
     def choose(self, X: Any, y: Any, prepare: Any = None, groups: Any = None) -> Any:
-        """The projection, not fitted, with the number of components that is best.
+        """The projection with the best number of components, not yet fitted.
 
         ``prepare`` learns from the rows to fit on, in every fold, how rows become features. Rows of
         one of the ``groups`` are in one fold.
@@ -287,5 +287,5 @@ class ComponentsCV(BaseEstimator):
         return clone(self.estimator).set_params(n_components=l)
 
     def fit(self, X: Any, y: Any) -> Any:
-        """The projection that is chosen, fitted on all rows."""
+        """The chosen projection, fitted on all rows."""
         return self.choose(X, y).fit(X, y)

@@ -1,11 +1,11 @@
-"""Blocks of rows on a cluster; Dask, which only this file and its neighbours know, runs the tasks.
+"""Blocks of rows on a cluster, where Dask runs the tasks.
 
 Every part is a future whose rows were made by a task (read from files, or computed), so a worker
 that dies takes nothing along that another one cannot make again. A pass submits one pure task for
-each part and adds their results on the workers, in the same tree as passes in threads do: what
-comes to the client are sums. What a pass needs travels inside of its tasks where that is small, and
-else as the result of a task; nothing is scattered from the client, as what was scattered is lost
-with its worker.
+each part and adds their results on the workers, in the same tree as passes in threads do: only
+sums come to the client. What a pass needs travels inside its tasks if it is small, and otherwise as
+the result of a task; nothing is scattered from the client, because scattered data are lost with
+their worker.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.numerics.threads import FAN_IN
 from eigenkit.shell import counted
 
-# The most that one task passes over, where it takes several parts.
+# The most bytes that one task passes over, if it takes several parts.
 TASK_BYTES = 2**29
-# The most that travels from the scheduler inside of the tasks of a pass, for all of them: as the
-# result of a task it would travel between workers, but such a task takes as long as this does.
+# The most bytes that travel from the scheduler inside the tasks of a pass, all tasks together. As
+# the result of a task they would travel between workers, but that task takes as long as this.
 INSIDE_BYTES = 2**23
-# Seconds for which it is believed where parts are, as asking takes milliseconds of every pass.
-# Where that is no longer true, parts travel to the task.
+# Seconds for which the places of the parts are remembered, since asking takes milliseconds. If one
+# has moved meanwhile, it travels to the task.
 FRESH = 1.0
-# Seconds to wait for a worker where there is none: Dask notices after a minute that one died
-# while it was starting.
+# Seconds to wait for a worker if there is none: Dask notices only after a minute that one died
+# while starting.
 PATIENCE = 120.0
 
 
@@ -62,8 +62,7 @@ class DaskBlocks(Blocks):
     def __init__(self, client: Any, parts: Sequence[Any], classes: np.ndarray | None) -> None:
         self.client, self._futures, self._classes = client, list(parts), classes
         self._head: tuple[Any, Any, Any] | None = None
-        # Of files: what their labels are, the names of those, how many rows there are, and what was
-        # skipped.
+        # If they come from files: the kind and names of the labels, the rows, and those skipped.
         self.kind: str | None = None
         self.names: list[str] = []
         self.n_rows, self.skipped = 0, Skipped()
@@ -93,7 +92,7 @@ class DaskBlocks(Blocks):
             yield from self._submit(applied, future, function)
 
     def map(self, function: Callable[[Any], Any]) -> DaskBlocks:
-        """Parts with ``function`` of X in the place of X, which the workers make and hold."""
+        """Parts with ``function`` of X in place of X, which the workers make and hold."""
         given = self.client.submit(itself, function, pure=False)
         made = [self.client.submit(mapped, future, given) for future in self._futures]
         return DaskBlocks(self.client, made, self._classes)
@@ -110,7 +109,7 @@ class DaskBlocks(Blocks):
 
         The same rows as of :meth:`eigenkit.RowBlocks.folds` of the same parts.
         """
-        drawn(n, random_state)  # refuses what are no folds
+        drawn(n, random_state)  # refuses a wrong n
         classes = self.classes()
 
         def chosen(*which: Any) -> DaskBlocks:
@@ -149,7 +148,7 @@ class ClusterPasses(Passes):
         self._last: Any = None
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """A pass; whatever fails once the scheduler has gone, that is why."""
+        """A pass; if the scheduler has gone, that is the error, whatever failed."""
         try:
             return self._run(function, *shared)
         except Exception as error:
@@ -170,7 +169,7 @@ class ClusterPasses(Passes):
             results = [graph.sum(each) for each in sums]
         if not results:
             return None
-        # The one before is let go afterwards: Dask keeps a message back that follows another.
+        # The previous one is released afterwards: Dask delays a message that follows another.
         self._last = self.client.get(graph.tasks, results[0], sync=False)
         return aligned(result_of(self.client, self._last))
 
@@ -188,12 +187,12 @@ class ClusterPasses(Passes):
         return [list(self._by_worker(group, -(-n // self._n_threads))) for group in groups]
 
     def _by_worker(self, group: Iterable[int], share: int) -> Iterator[list[int]]:
-        """Parts of a group in lists of those that are at the same worker."""
+        """The parts of a group in lists, each of parts that one worker holds."""
         open_lists: dict[str, list[int]] = {}
         n_bytes: dict[str, int] = {}
         for i in group:
             key = self.futures[i].key
-            worker = self._held.get(key, key)  # a part that is nowhere yet is alone
+            worker = self._held.get(key, key)  # a part that no worker holds yet is alone
             size = self._n_bytes.get(key, 0)
             task = open_lists.setdefault(worker, [])
             if task and (len(task) == share or n_bytes[worker] + size > TASK_BYTES):
@@ -205,7 +204,7 @@ class ClusterPasses(Passes):
         yield from open_lists.values()
 
     def _look(self) -> None:
-        """Where the parts are now, as far as they are somewhere."""
+        """Ask which worker holds each part."""
         try:
             where = self.client.who_has(self.futures)
             self._n_threads = max(1, sum(self.client.nthreads().values()))
@@ -215,12 +214,12 @@ class ClusterPasses(Passes):
                 self._n_bytes.update(self.client.nbytes(unknown, summary=False))
         except OSError:  # no scheduler answers: the pass will find out whether it has gone
             return
-        if len(self._held) == len(self.futures):  # else some are about to come
+        if len(self._held) == len(self.futures):  # else some are still being made
             self._asked = time.monotonic()
 
 
 class _Graph:
-    """The tasks of a pass, by names of its own, as Dask's plainest form of a graph.
+    """The tasks of a pass as a plain graph of Dask, under unique names.
 
     ``work`` is done by all of ``n_tasks``, and travels with each or as the result of one more.
     """
@@ -236,7 +235,7 @@ class _Graph:
     def group(self, tasks: list[list[int]]) -> str:
         """The sum of the parts of these tasks, in their order.
 
-        The first ones of it are added up where they are: that spares their way.
+        The first ones are added up where they are, and need not travel.
         """
         start, alone = min(map(min, tasks)), len(tasks) == 1
         firsts = [task == list(range(start, start + len(task))) for task in tasks]
@@ -261,7 +260,7 @@ class _Graph:
 
 
 def _n_bytes(value: Any) -> int:
-    """As it travels; arrays are not copied for that."""
+    """The size of a value when it is sent; its arrays are not copied to find out."""
     from distributed.protocol.pickle import dumps
 
     arrays: list[Any] = []
@@ -270,7 +269,7 @@ def _n_bytes(value: Any) -> int:
 
 
 def result_of(client: Any, future: Any) -> Any:
-    """The result of a task; an error where no worker is left to give it."""
+    """The result of a task, or an error if no worker is left to give it."""
     from distributed import CancelledError
     from distributed import TimeoutError as DaskTimeoutError
     from distributed.scheduler import KilledWorker
@@ -279,8 +278,8 @@ def result_of(client: Any, future: Any) -> Any:
     while True:
         try:
             return future.result(timeout=5)
-        except (DaskTimeoutError, TimeoutError):  # which also comes at once, when workers vanish
-            if future.status == "error":  # it is the task's own
+        except (DaskTimeoutError, TimeoutError):  # which is also raised at once when workers vanish
+            if future.status == "error":  # raised by the task itself
                 raise
             time.sleep(0.1)
             if client.scheduler_info(n_workers=-1)["workers"]:
@@ -296,6 +295,6 @@ def result_of(client: Any, future: Any) -> Any:
                 "make the parts smaller."
             ) from error
         except CancelledError as error:
-            if client.status == "running":  # given up for a reason of its own
+            if client.status == "running":  # cancelled for another reason
                 raise
             raise RuntimeError(GONE) from error

@@ -1,4 +1,4 @@
-"""Fitting files on a cluster, as a model file wants it: connect, read there, fit, describe."""
+"""Fitting a model to files on a cluster: connect, read the files there, fit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
 def _client(make: Any, address: str) -> Any:
     try:
         return make(address)
-    except TypeError as error:  # what Dask says of a TLS context that it does not have
+    except TypeError as error:  # how Dask reports that it has no TLS context
         raise ValueError(
             f"{address} needs certificates, and Dask's configuration names none: set ca-file, "
             "client.cert and client.key under distributed.comm.tls, or as DASK_DISTRIBUTED__COMM__"
@@ -70,20 +70,20 @@ def local_cluster(n_workers: int | None = None) -> Iterator[Any]:
             n_workers=n_workers,
             host="127.0.0.1",
             threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",  # any port: a usual one may be taken
+            dashboard_address="127.0.0.1:0",  # any free port
             scheduler_kwargs={"dashboard": False},
         ) as cluster,
-        # The workers are in reach: results need not come by way of the scheduler.
+        # The workers can be reached directly: results need not pass through the scheduler.
         Client(cluster, direct_to_workers=True) as client,
     ):
         yield client
 
 
 def _settings() -> dict[str, Any]:
-    """What workers start with, to waste no time between the passes.
+    """Settings that save time between the passes of workers.
 
-    Dask has them return memory at once (MALLOC_TRIM_THRESHOLD_), and getting it again takes time.
-    It also looks every 10 ms what a worker does, for a dashboard.
+    By default, Dask makes them return memory at once (MALLOC_TRIM_THRESHOLD_), and getting it back
+    takes time. It also samples every 10 ms what a worker does, for a dashboard.
     """
     from dask import config
 
@@ -103,10 +103,10 @@ def fit_on_cluster(
     classifier: str = SVM,
     bad: Skipped | None = None,
 ) -> Model:
-    """Fit a method to files that the workers read, under the names that they have here.
+    """Fit a method to files that the workers read; they find them under the same names.
 
-    Only sums over the rows come here, and for an SVM on top the scores of all rows. What
-    the workers skip is added to ``bad``.
+    Only sums over the rows come here and, for an SVM on top, the scores of all rows. The rows that
+    the workers skip are added to ``bad``.
     """
     found = find(method)
     source = open_file(paths(pattern)[0], replace(options, stream=True))

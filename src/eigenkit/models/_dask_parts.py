@@ -1,4 +1,4 @@
-"""What the parts of a cluster's blocks may be given as: delayed pairs, collections, files."""
+"""Parts of blocks on a cluster from delayed pairs, collections or files."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
 
 
 def _checked(client: Any, parts: list[Any]) -> list[Any]:
-    # Without places for them (workers=): if the last worker dies, Dask never gives such tasks to
-    # those that come later, allow_other_workers or not.
+    # Without workers=: if the last of those dies, Dask never gives such tasks to workers that come
+    # later, even with allow_other_workers.
     return [client.submit(_sized, checked_part, _as_future(client, part)) for part in parts]
 
 
 def _as_future(client: Any, part: Any) -> Any:
-    """A part as a future; what is in this process already is better fitted there."""
+    """A part as a future; arrays of this process are refused, as they are better fitted here."""
     from dask.delayed import Delayed, delayed
     from distributed import Future
 
@@ -92,7 +92,7 @@ def _collection(client: Any, X: Any, y: Any) -> list[Any]:
 
 
 def _row_chunks(name: str, collection: Any) -> list[Any]:
-    """The chunks of rows of an array or a frame, each still to be made."""
+    """The chunks of rows of an array or a frame, delayed."""
     delayed = collection.to_delayed()
     if not hasattr(collection, "chunks"):
         return list(delayed)
@@ -112,7 +112,7 @@ def _row_chunks(name: str, collection: Any) -> list[Any]:
 def _files(
     client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
 ) -> DaskBlocks:
-    """One part a file, read by a worker; the labels are looked at first, so that all agree."""
+    """One part for each file, read by a worker, after a look at all labels so that they agree."""
     from eigenkit.files._reading import paths
     from eigenkit.files._several import check_columns
     from eigenkit.files._targets import by_kind, check_alike, class_values
@@ -120,7 +120,7 @@ def _files(
     names = paths(files)
     found = _looked(client, names, labels, reading)
     check_columns(found)
-    if len({each.words for each in found}) > 1:  # what is words in one file is words in all
+    if len({each.words for each in found}) > 1:  # words in one file, words in all
         if "task" not in reading:
             check_alike({each.path: by_kind(each.names) for each in found})
         reading = {**reading, "words": True}
@@ -148,19 +148,19 @@ def _files(
 
 
 def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Looked]:
-    """What is in every file, as the workers see them."""
+    """What every file holds, as the workers see it."""
     futures = client.map(looked, names, labels=labels, reading=reading)
     return [result_of(client, future) for future in futures]
 
 
 def _sized(make: Callable[..., Any], *arguments: Any) -> Any:
-    """What a worker makes, and knows the size of."""
+    """``make``, on a worker that then knows how large sparse arrays are."""
     register_sizes()
     return make(*arguments)
 
 
 def register_sizes() -> None:
-    """Tell Dask how large sparse arrays are: it takes them for empty shells."""
+    """Tell Dask how large sparse arrays are: it counts only their shells."""
     from dask.sizeof import sizeof
 
     def size_of(X: Any) -> int:

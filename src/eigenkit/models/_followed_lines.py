@@ -1,4 +1,4 @@
-"""Lines of a file that grows, as X and y; and which of them are bad, where that is the matter."""
+"""Lines of a growing file as X and y, and which of them are bad."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ LINES = {"csv": True, "tsv": True, "svmlight": False}
 
 
 def mark_of(checksum: int) -> str:
-    """Of all that was taken in of a file; earlier marks were of its ends."""
+    """The mark of a file by the checksum of all that was taken in; earlier marks had no "all"."""
     return f"all {checksum:08x}"
 
 
 @dataclass
 class Layout:
-    """How all rows of a file are read: what the first of them have shown."""
+    """How the rows of a file are read, as its first rows have shown."""
 
     model: Model
     path: str
     kind: str
     options: Reading
-    header: bytes = b""  # the lines up to that of the names; nothing if there are none
+    header: bytes = b""  # the lines up to the names; empty if there are no names
     kinds: dict[int, str] | None = None  # of the columns that do not hold numbers
 
     def begin(self, above: bytes, text: bytes) -> None:
-        """Find out whether a file that begins so, up to its first row, begins with names."""
+        """Find out from the first line and the text after it whether that line holds names."""
         if self.kind == "svmlight":
             return
         try:
             named = bool(self.tolerant(above + text).header)
-        except FileError:  # names and no rows, or what is wrong is said with the first row
+        except FileError:  # names and no rows; or the first row will say what is wrong
             named = True
         self.options = replace(self.options, header=named)
         self.header = above if named else b""
 
     def tolerant(self, text: bytes) -> Any:
-        """Text of which some lines may be bad."""
+        """A reader for text in which some lines may be bad."""
         return tolerant(self.path, self.kind, text, replace(self.options, format=self.kind))
 
     def lines(self, text: bytes) -> list[bytes]:
-        """Text as lines, as the reader sees them."""
+        """The lines of a text, divided as the reader divides them."""
         return io.BytesIO(text).readlines() if self.kind == "svmlight" else text.splitlines(True)
 
     def check(self, source: Source) -> None:
-        """That a few rows are not taken for a table of another kind than the whole file is."""
+        """Refuse rows that would be read as another kind of table than the file is."""
         if not isinstance(source, Delimited):
             return
         named = self.model.how.get("found", {}).get("index") is not None
@@ -81,7 +81,7 @@ class Layout:
                 )
 
     def encoded(self, block: Block) -> tuple[Any, np.ndarray]:
-        """X and y of a block that knows how many rows of the file come before it."""
+        """X and y of a block."""
         model, block = self.model, replace(block, path=self.path)
         if block.labels is None:
             names = ", ".join(model.target.columns)
@@ -92,7 +92,7 @@ class Layout:
         return model.features.matrix(self.path, block), y
 
     def _targets(self, block: Block) -> np.ndarray:
-        """y of a block; an error says what can be done here."""
+        """y of a block; an error names the remedies that following a file has."""
         try:
             return self.model.target.encode(self.path, block.labels, block.start)
         except FileError as error:
@@ -116,8 +116,8 @@ class Arrivals:
     text: bytes
     begin: int
     end: int
-    n_before: int  # lines of rows
-    sum_before: int  # the checksum of everything before the text
+    n_before: int  # lines of rows before the text
+    sum_before: int  # the checksum of everything before it
     estimator: Any
     skip: bool
 
@@ -143,9 +143,9 @@ class Arrivals:
     # -- where something is wrong ------------------------------------------------------
 
     def sound(self) -> tuple[Any, list[tuple[int, FileError]]]:
-        """The batch without its bad rows, and these: where each ends, and what is wrong with it.
+        """The batch without its bad rows; for each of them, where it ends and what is wrong.
 
-        It takes a few looks at every row at most, however many are bad.
+        Every row is looked at a few times at most, however many are bad.
         """
         header, bad = self.layout.header, list[tuple[int, FileError]]()
         lines = self.layout.lines(self.text)
@@ -164,7 +164,7 @@ class Arrivals:
         return self._given(parts), told
 
     def _apart(self, block: Block, places: np.ndarray, bad: list[Any]) -> list[Any]:
-        """X and y of the good rows; those that an estimator alone refuses are bad, too."""
+        """X and y of the good rows; rows that only the estimator refuses are bad, too."""
         found: list[tuple[int, Exception]] = []
         index = np.arange(len(block))
 
@@ -188,17 +188,17 @@ class Arrivals:
         return parts
 
     def _placed(self, error: Exception, i: int) -> FileError:
-        """An error that says where in the file line ``i`` of the text is."""
+        """The error with the place in the file of line ``i`` of the text."""
         line = self._line(i)
         if line is None and isinstance(error, FileError) and error.line is not None:
             return FileError(self.layout.path, error.problem, column=error.column)
         return placed(error, self.layout.path, line)
 
     def _line(self, i: int) -> int | None:
-        """The number that a line of the text has in the file; of standard input it is not known."""
+        """The number of a line in the file; None if it is unknown, as in standard input."""
         known = self.layout.path != "-" or self.begin == 0
         return self.n_before + self.layout.header.count(b"\n") + i + 1 if known else None
 
     def _told(self, error: FileError) -> FileError:
-        """With a remedy, or without where nothing need be done about it."""
+        """The error without its remedy where the row is skipped, else with one more remedy."""
         return error.without_remedy() if self.skip else error.skippable()
