@@ -186,7 +186,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no pairs": (
         lambda: ek.AlphaSearchCV(ek.LDA(), cv=[1, 2]).fit(_X, _CLASSES),
-        "cv gives something else than pairs",
+        "cv must give pairs of rows",
     ),
     "scoring": (
         lambda: ek.AlphaSearchCV(ek.LDA(), scoring="x").fit(_X, _CLASSES),

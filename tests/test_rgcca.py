@@ -164,7 +164,7 @@ def test_a_view_that_does_not_vary_has_no_part():
         ({"design": np.ones((2, 2))}, r"design has shape \(2, 2\) for 3 views"),
         ({"design": -np.ones((3, 3))}, "design holds a negative"),
         ({"design": np.triu(np.ones((3, 3)))}, "design is not symmetric"),
-        ({"design": 0.0}, "no two views that vary are joined"),
+        ({"design": 0.0}, "design connects no two views that vary"),
         ({"scheme": "cubic"}, "scheme='cubic' is not known"),
         ({"n_components": 5}, "n_components=5 exceeds 4, the rank of a view"),
     ],

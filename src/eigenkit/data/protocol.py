@@ -80,7 +80,7 @@ class Data:
     products : str
         What makes the products: "BLAS", "compiled" or "scipy".
     names_constant : bool
-        Whether a user should hear of constant columns: not of words that do not occur.
+        Whether to warn of constant columns; not for sparse X, where unused words are common.
     """
 
     shape: tuple[int, int]

@@ -241,7 +241,7 @@ class Projection(Streaming, Transformer):
 
     components_, eigenvalues_, mean_ = results(3)
     n_components_, n_iter_, solver_, regression_, report_ = results(5)
-    # The ridges, and what each of them is at most.
+    # Ridge parameters, and their upper bounds.
     _ridges: ClassVar = {"alpha": np.inf}
     # Whether components beyond n_components are used.
     _uses_all_components = True

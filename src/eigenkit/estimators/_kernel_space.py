@@ -235,7 +235,7 @@ class KernelSpace(Transformer):
         return tags
 
 
-# What looks for coef_ would take them for coefficients of the features.
+# They are not called coef_, which would be read as coefficients of the features.
 NOT_LINEAR = "it is not linear in the features; dual_coef_ are the coefficients of k(x, X_fit_)"
 
 
@@ -292,7 +292,7 @@ class KernelProjection(KernelSpace, Projection):
         self._check_kernel_matrix(problem.pencil.Z)
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
-        # Signs by the side of y: dual coefficients would give them to the order of samples.
+        # Signs are fixed on the side of y: those of dual coefficients depend on the order of rows.
         sign = signs(solution.basis)
         W, mean = self._on_rows(solution.W * sign, problem.mean)
         solution = replace(solution, W=W, basis=solution.basis * sign)

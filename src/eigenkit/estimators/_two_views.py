@@ -348,7 +348,7 @@ def _dense(X: Any) -> Array:
     """X where a view has gaps: sparse X would be dense in the algebra."""
     if sparse.issparse(X):
         raise ValueError(
-            "y has missing entries (or is missing) beside sparse X: give X as a dense array."
+            "y has missing entries (or is missing), which needs dense X: give X as an array."
         )
     return np.asarray(X)
 

@@ -226,7 +226,7 @@ def warn_degenerate(constant: np.ndarray, what: str) -> None:
 
 NO_VARIANCE = "X has zero variance: every feature is constant over the samples."
 NO_DIGITS = (
-    "X has no digits left beside its means: its numbers differ by no more than their rounding. "
+    "X varies by no more than the rounding of its numbers, which are large beside that. "
     "Subtract the means before the numbers are rounded, or give float64."
 )
 

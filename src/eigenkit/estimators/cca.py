@@ -310,7 +310,7 @@ class CanonicalRidge(CCA):
             solution = settings.cut(covariance_axes(problem.pencil))
         else:
             solution = solve(problem.pencil, settings)
-            # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
+            # The pencil has Xc'Xc + gamma / (1 - gamma) I, which is too large by this factor.
             values, report = solution.eigenvalues / share, solution.report
             report = replace(report, label_bound=report.label_bound / share)
             W = solution.W / np.sqrt(share)

@@ -199,8 +199,8 @@ class GraphRegularized(BestEstimator):
         shrinkage = getattr(self.estimator, "shrinkage", None)
         if shrinkage is not None and np.any(self.mu):
             raise ValueError(
-                f"shrinkage={shrinkage!r} is a ridge of the labelled rows alone, which a graph "
-                "does not enter: give the estimator alpha instead, or set mu=0."
+                f"shrinkage={shrinkage!r} is computed from the labelled rows alone and cannot "
+                "include the graph: give the estimator alpha instead, or set mu=0."
             )
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
@@ -234,8 +234,8 @@ class GraphRegularized(BestEstimator):
         """The rows that have a weight."""
         if _is_precomputed(self.estimator):
             raise ValueError(
-                "sample_weight holds zeros, but a precomputed kernel cannot be cut here: leave "
-                "those samples out of X, rows and columns, and of y."
+                "sample_weight holds zeros, but rows of a precomputed kernel are not left out "
+                "here: leave those samples out of X, rows and columns, and of y."
             )
         return np.flatnonzero(weight)
 

@@ -29,7 +29,7 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.shell import check_count, what_is
 
-# Votes are counted for as many new samples at a time as this many neighbours make.
+# Votes are counted in batches of new samples that have this many neighbours in total.
 BLOCK_NEIGHBORS = 2**20
 
 # Components of the projection that is taken by default. Beyond this many labels their main
@@ -158,7 +158,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         own = self.projection is None
         rank = MAIN_DIRECTIONS if J.shape[1] > MANY_LABELS else None
         projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.projection)
-        # What takes one class per sample is told which.
+        # A classifier gets the class of each sample.
         y = J.indices if getattr(self, "_one_class_", False) and is_classifier(projection) else J
         fitted = projection.fit(X, y, sample_weight=weight)
         self.projection_ = getattr(fitted, "best_estimator_", fitted)  # of a search

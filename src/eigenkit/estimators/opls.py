@@ -55,7 +55,7 @@ class OrthonormalizedPLS(ResponseProjection):
 
     @staticmethod
     def _without_rounding(problem: Problem, solution: Solution) -> Solution:
-        # Scores of X are no longer than 1, and mostly that settles it.
+        # Scores of X are no longer than 1, which is usually enough to decide.
         if not beyond_rounding_of_y(problem.labels, solution, 1.0).all():
             Z = problem.pencil.Z
             lengths = np.sqrt(Z.gradient(Z.from_X(solution.W))[1].diagonal())

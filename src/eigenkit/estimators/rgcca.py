@@ -165,8 +165,8 @@ class RGCCA(Streaming, ManyViews):
             raise ValueError(NO_VARIANCE)
         if not problem.design.any():
             raise ValueError(
-                "no two views that vary are joined: design needs a positive weight between views, "
-                "or fit a y."
+                "design connects no two views that vary: give a positive weight between two of "
+                "them, or fit with y."
             )
 
     def _solve(self, problem: Blocks, settings: int) -> list[Component]:

@@ -266,8 +266,8 @@ def row_numbers(splits: Any, n: int) -> Iterator[Split]:
         pairs = [[]]  # no pair, however long
     if not all(_is_pair(pair) for pair in pairs):
         raise ValueError(
-            "cv gives something else than pairs of rows to fit and to score on: give a number of "
-            "folds, a splitter, or such pairs."
+            "cv must give pairs of rows to fit and to score on: give a number of folds, a "
+            "splitter, or such pairs."
         )
     if not pairs:
         raise ValueError("cv gives no folds: give a number of them, a splitter, or pairs of rows.")

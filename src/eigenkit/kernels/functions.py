@@ -326,7 +326,7 @@ def rounding(kernel: Kernel, X: Any, K: Array, weight: Array) -> float:
 def _bound(kernel: Kernel, X: Any, weight: Array, eps: float) -> float:
     """The square of the norm of all moves, from above."""
     if kernel.kernel in ("linear", "rbf"):
-        # The features are the samples themselves, or at a distance of as much.
+        # The features are the samples, or their distances are bounded by those of the samples.
         widen = 1.0 if kernel.kernel == "linear" else 2 * kernel.gamma
         return float(widen * np.max(grain(weight @ _squared(X), len(weight), eps)) ** 2)
     # Their sum is far above the norm: half of the step is enough. Those of the Laplacian kernel

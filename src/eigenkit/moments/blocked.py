@@ -45,7 +45,7 @@ class Blocks(ABC):
         """What makes arrays of its input, as scikit-learn does, learns that these are none."""
         raise TypeError(
             "blocks of rows are no array: give them to models of eigenkit (fit, transform, "
-            "predict, score) or to AlphaSearchCV, and go through them for anything else (for X, y "
+            "predict, score) or to AlphaSearchCV, and loop over them for anything else (for X, y "
             "in blocks; for train, test in blocks.folds(5))."
         )
 

@@ -136,7 +136,7 @@ class Rows:
             one = 1.0 if self.counted else Z.total / self.count
             Y = self._labels(target)
             G = target.local(Y, edge_weight)
-            # Nobody asks for it where the target is not linear.
+            # Only linear targets use it.
             factor = Pencil.state(Z, G, alpha).H if target.linear else np.empty((0, G.shape[1]))
             degree = column_sums(Y, Z.weight)
             labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))

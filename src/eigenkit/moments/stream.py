@@ -59,7 +59,7 @@ class Moments:
         for part in parts:
             part.check(d, k)
         if any((factor.sets is not None) is not self.by_sets for factor in self._factors()):
-            raise ValueError("these moments contradict themselves")
+            raise ValueError("these moments are inconsistent")
 
     @property
     def n_bytes(self) -> int:

@@ -27,13 +27,13 @@ import scipy
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, Cholesky, power_of_two
 
-# The part of the gap that the next point need not promise to close.
+# The fraction of the gap that the level method leaves open at the next point.
 LEVEL = 0.5
 
 # The smallest tolerance of HiGHS, for cuts that are scaled to 1.
 FEASIBLE = 1e-10
 
-# A residual of non-negative least squares that is smaller says that there is no such point.
+# Where the residual of non-negative least squares is smaller, there is no such point.
 NO_DISTANCE = 1e-14
 
 

@@ -247,7 +247,7 @@ def largest_eigenpairs(product: Product, n: int, k: int, tol: float, max_iter: i
         last, m = slice(m, end), end
         Q, b = orthonormalize(W, floor=10 * EPS * size)
         if np.linalg.norm(b, axis=1).min(initial=np.inf) < np.sqrt(EPS) * size:
-            # Some directions are mostly rounding, which may lie anywhere: out of the span again.
+            # Some directions are mostly rounding: they are made orthogonal to the basis once more.
             Q, _ = orthonormalize(_orthogonal(V[:, :end], Q))
             b = Q.T @ W
         if Q.shape[1] == 0 and m < min(k, n):

@@ -34,13 +34,13 @@ from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
 
-# The residual relative to its parts that ends the iteration, and the steps that end it too. The
+# The relative residual that ends the iteration, and the largest number of steps. The
 # quotient is off by about the square of the residual.
 TOL = 1e-2
 STEPS = 300
 # The ridge, in mean squared lengths of a row, from which on some tens of steps are enough.
 ENOUGH = 10
-# The least share of a diagonal that the step of Cholesky may leave: rounding must not decide.
+# The smallest relative pivot of Cholesky: below it, a pivot is rounding.
 LEAST = 1e-6
 
 

@@ -184,7 +184,7 @@ class _Path:
         with np.errstate(divide="ignore", invalid="ignore"):
             exits = -w / direction
         exits[~(exits > 0)] = np.inf
-        # Of several that came in together one may have to go the wrong way: it stays out.
+        # Of several variables that enter together, one may get the wrong sign: it is taken out.
         exits[(w == 0) & (direction * sign < 0)] = 0.0
         return exits
 

@@ -20,7 +20,7 @@ MAX_STEPS = 200
 # A step that promises less than this part of the objective is rounding.
 _NOTHING = 1e-14
 
-# The part of what a step promises that it must keep (Armijo), and the step that ends the search.
+# The share of its predicted decrease that a step must achieve, and the step that ends the search.
 ARMIJO, SHORTEST = 1e-4, 1e-9
 
 

@@ -41,11 +41,11 @@ from eigenkit.solvers.regression import (
     svd,
 )
 
-# W'B W = I to this says that D was diagonal to as much: W'A W = (T'T)^-1 then, for W = W1 T.
+# Where W'BW is I up to this, D was diagonal to as many digits, and W'AW = (T'T)^-1 for W = W1 T.
 NOTHING_LEFT = 1e-13
 
-# So many components beyond those asked for are computed: near ties with the last one are resolved
-# on the span of all.
+# Extra components to compute, so that near ties with the last one asked for are resolved on the
+# span of all.
 GUARD = 10
 
 SOLVERS = ("auto", "two_stage", "direct")
@@ -62,7 +62,7 @@ REGRESSIONS: dict[str, Method] = {
 # Why a method gives up and answers None.
 SINGULAR = "B is singular to rounding there"
 
-# A residual without iterations above this has lost half of its digits, whatever the condition.
+# With a direct method, a residual above this means that half of the digits are lost.
 LOST = 1e-5
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
@@ -273,7 +273,7 @@ def ritz(WBW: Array, WC: Array) -> tuple[Array, Array, Array] | None:
             return None
         half = sla.solve_triangular(L, WC, lower=True)
         turn, s, basis = sla.svd(half, full_matrices=False)
-        # Rounding may have passed for a component in D: here its eigenvalue shows.
+        # D may hold a component that is only rounding: its eigenvalue shows here.
         rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))
         turn, s, basis = turn[:, :rank], s[:rank], basis[:rank]
         T = sla.solve_triangular(L, turn, lower=True, trans="T")
@@ -364,7 +364,7 @@ def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
     if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
         return np.ones(len(found.eigenvalues), dtype=bool)
     squares = Z.rounded_squares(found.W, ridge)
-    # A lasso may have left nothing of a component: that is as it should be.
+    # A lasso may set a whole component to zero, which is kept.
     return np.asarray(squares < 1.0 if gram is None else squares <= gram.diagonal())
 
 
