@@ -120,10 +120,10 @@ def test_the_first_components_are_those_of_fewer(deflation, rng):
     X, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, 3))
     *_, cross = blocks(Centered(X), Centered(Y), (True, True), 3)
     three, two = decompose(cross, 3, deflation), decompose(cross, 2, deflation)
-    assert (len(three), len(two), len(three.first(2))) == (3, 2, 2)
+    assert (len(three), len(two)) == (3, 2)
     for field in fields(Components):
-        mine, theirs = getattr(three.first(2), field.name), getattr(two, field.name)
-        np.testing.assert_allclose(mine, theirs, atol=1e-10)
+        mine, theirs = (np.asarray(getattr(found, field.name)) for found in (three, two))
+        np.testing.assert_allclose(mine[..., :2], theirs, atol=1e-10)
     W, P = rng.normal(size=(2, 5, 3))
     np.testing.assert_allclose(
         inverse_rotations(W, P) @ (P.T @ W), W, atol=1e-10

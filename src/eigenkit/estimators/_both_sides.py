@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
+from eigenkit.data import Centered, project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._streams import Streaming
+from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.moments import dense
-from eigenkit.shell import lacks
 
 
 @described
@@ -33,6 +33,24 @@ class ScoresByName:
         return float(scored.score(X, labels, sample_weight=sample_weight))
 
 
+class CentredSides(Streaming):
+    """Estimators that need nothing but X and y as centred data."""
+
+    def _state(self, sample: Any) -> tuple[Centered, Centered]:
+        """X and y."""
+        sides: tuple[Centered, Centered] = sample.sides()
+        return sides
+
+    def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
+        check_sides_vary(*problem)
+
+
+def check_sides_vary(X: Centered, Y: Centered) -> None:
+    """Refuse X or y without any variance."""
+    check_X_varies(X)
+    check_y_varies(~Y.constant)
+
+
 class BothSides(Transformer):
     """X and y both have scores: :meth:`transform` gives one or both."""
 
@@ -40,7 +58,7 @@ class BothSides(Transformer):
     y_rotations_: Any
 
     def _scores_of_x(self, X: Any) -> Any:
-        lacks(self, "_scores_of_x")
+        return self._projected(X)
 
     def _scores_of_y(self, Y: Any) -> Any:
         """The scores of y, given as numbers with the columns that it had in fit."""
@@ -59,7 +77,6 @@ class BothSides(Transformer):
         -------
         array of shape (n_samples, n_components_), or a tuple of two of them
         """
-        check_is_fitted(self)
         x_scores = self._scores_of_x(X)
         if y is None:
             return x_scores

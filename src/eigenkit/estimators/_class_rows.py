@@ -299,7 +299,7 @@ def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, A
     if model.approximation is not None and model.n_landmarks < n:
         chosen = _few(model, X)
         return chosen, _columns(model, X, chosen), None
-    if model._is_precomputed or sparse.issparse(X):
+    if model._precomputed or sparse.issparse(X):
         K = _columns(model, X, np.arange(n))
         first, group = distinct(np.round(K / max(np.abs(K).max(), TINY), DIGITS))
         K = K if len(first) == n else K[:, first]
@@ -314,7 +314,7 @@ def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, A
 
 def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
     every = len(chosen) == X.shape[0]
-    if model._is_precomputed:
+    if model._precomputed:
         return np.asarray(X if every else X[:, chosen], dtype=np.float64)
     return refuse_overflow(model.kernel_(X) if every else model.kernel_(X, X[chosen]))
 
@@ -323,7 +323,7 @@ def _few(model: Any, X: Any) -> np.ndarray:
     n, r = X.shape[0], int(model.n_landmarks)
     if model.approximation == "nystroem":
         return np.sort(random_of(model.random_state).choice(n, r, replace=False))
-    if model._is_precomputed:
+    if model._precomputed:
         return pivots(lambda index: X[:, index], X.diagonal(), r)
     kernel = model.kernel_
     return pivots(lambda index: refuse_overflow(kernel(X, X[index])), kernel.diagonal(X), r)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._both_sides import BothSides
+from eigenkit.estimators._both_sides import BothSides, check_sides_vary
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, whitener
@@ -139,8 +139,7 @@ class CrossDecomposition(BothSides):
         return check_at_most("n_components", self.n_components, bound, f"the least of {sizes}")
 
     def _check_informative(self, problem: Pair) -> None:
-        check_X_varies(problem.X)
-        check_y_varies(~problem.Y.constant)
+        check_sides_vary(problem.X, problem.Y)
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
@@ -238,7 +237,8 @@ class CrossDecomposition(BothSides):
             self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))
         )
 
-    def _scores_of_x(self, X: Any) -> Array:
+    def _projected(self, X: Any) -> Array:
+        check_is_fitted(self)
         return self._x_scores(self._check_X(X, reset=False))
 
     def _scores_of_y(self, Y: Any) -> Array:

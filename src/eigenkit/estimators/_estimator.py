@@ -14,12 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
@@ -218,6 +213,8 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """An estimator with components, of which every sample has scores."""
 
     n_components_: int
+    mean_: Any
+    components_: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)  # where scikit-learn's set_output comes in
@@ -226,6 +223,15 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
+
+    def _projected(self, X: Any) -> Array:
+        """The scores as an array: ``transform`` may have been told to give a frame."""
+        check_is_fitted(self)
+        return project(self._features(X), self.mean_, self.components_.T)
+
+    def _features(self, X: Any) -> Any:
+        """New samples in the coordinates of ``components_``; for kernels not those of X."""
+        return check_X(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -389,12 +395,3 @@ class Projection(Streaming, Transformer):
         {scores_of_samples}
         """
         return self._projected(X)
-
-    def _projected(self, X: Any) -> Array:
-        """The scores as an array: ``transform`` may have been told to give a frame."""
-        check_is_fitted(self)
-        return project(self._features(X), self.mean_, self.components_.T)
-
-    def _features(self, X: Any) -> Any:
-        """New samples in the coordinates of ``components_``; for kernels not those of X."""
-        return check_X(self, X, reset=False)

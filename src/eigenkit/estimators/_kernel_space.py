@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import check_finite, constant_columns, largest, project
+from eigenkit.data import check_finite, constant_columns, largest
 from eigenkit.estimators._estimator import Projection, Transformer
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
@@ -49,12 +48,38 @@ def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) ->
         raise TypeError(f"kernel_params={shown(params)} is not valid: give a dict of arguments.")
 
 
-def check_kernel_space(model: Any) -> None:
-    """The parameters of the kernel of a model, and of its landmarks."""
-    check_kernel_params(model, model.kernel_params, ("precomputed",))
-    if model.approximation is not None:
-        check_choice("approximation", model.approximation, APPROXIMATIONS)
-    check_count("n_landmarks", model.n_landmarks)
+class KernelParameters:
+    """The parameters of a kernel and of its landmarks, of whichever estimator has them."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    kernel_params: Any
+    approximation: Any
+    n_landmarks: Any
+    random_state: Any
+
+    def _check_kernel(self) -> None:
+        check_kernel_params(self, self.kernel_params, ("precomputed",))
+        if self.approximation is not None:
+            check_choice("approximation", self.approximation, APPROXIMATIONS)
+        check_count("n_landmarks", self.n_landmarks)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _fitted_kernel(self, rows: Rows) -> Kernel:
+        """The kernel, with what it takes from the samples."""
+        kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        return kernel.fitted(rows.X, rows.weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
 
 
 def refuse_overflow(K: Array) -> Array:
@@ -78,30 +103,16 @@ def symmetry_tol(X: Any, kernel: Any = "precomputed") -> float:
     return max(SYMMETRY_TOL, 100 * precision(X))
 
 
-class KernelSpace(Transformer):
+class KernelSpace(KernelParameters, Transformer):
     """Samples as rows k(x, X_fit_) of a kernel, exactly or by landmarks.
 
     After fitting, ``kernel_`` and ``X_fit_`` (the training samples, or the landmarks among
     them) give the rows of new samples.
     """
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
-    kernel_params: Any
-    approximation: Any
-    n_landmarks: Any
-    random_state: Any
-    mean_: Array
-    components_: Array
     # Eigenvalues of a precomputed kernel that may come from the rounding of the samples: whoever
     # computed it may know.
     _precomputed_rounding = 0.0
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
     def _keeps_samples(self) -> bool:  # type: ignore[override]
@@ -142,8 +153,7 @@ class KernelSpace(Transformer):
         if not self._precomputed:
             if constant_columns(X).all():
                 raise ValueError(NO_VARIANCE)
-            kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-            self.kernel_: Any = kernel.fitted(X, rows.weight)
+            self.kernel_: Any = self._fitted_kernel(rows)
             self.gamma_ = self.kernel_.gamma
             return X
         if sparse.issparse(X):
@@ -213,9 +223,7 @@ class KernelSpace(Transformer):
         return self._scores(X)
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
-        scores = project(self._features(X), self.mean_, self.components_.T)
-        return scores.astype(self._dtype_, copy=False)
+        return self._projected(X).astype(self._dtype_, copy=False)
 
     def _check_kernel_matrix(self, Z: Any) -> None:
         """Refuse a kernel that is constant or not positive semidefinite."""
@@ -227,12 +235,6 @@ class KernelSpace(Transformer):
             )
         if not self.kernel_.positive:
             check_positive(Z.outer(), self._kernel_name)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
-        return tags
 
 
 # They are not called coef_, which would be read as coefficients of the features.
@@ -275,7 +277,7 @@ class KernelProjection(KernelSpace, Projection):
     regression, tol, max_iter = "auto", 1e-8, 1000
 
     def _settings(self) -> Settings:
-        check_kernel_space(self)
+        self._check_kernel()
         # Features of landmarks are few: Cholesky, and a singular value decomposition where
         # that is not enough, take them all.
         method = "dual_cholesky" if self.approximation is None else "cholesky"

@@ -31,13 +31,13 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
-from eigenkit.estimators._kernel_space import check_kernel_space, refuse_overflow, symmetry_tol
+from eigenkit.estimators._kernel_space import KernelParameters, refuse_overflow, symmetry_tol
 from eigenkit.estimators._validation import check_X
-from eigenkit.kernels import Kernel, checked_kernel
+from eigenkit.kernels import checked_kernel
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS, precision
-from eigenkit.shell import check_flag, check_real, lacks
+from eigenkit.shell import check_flag, check_real, lacks, take_parameters
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
@@ -122,7 +122,7 @@ class Found:
 
 
 @described
-class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
+class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParameters, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
     def __init__(
@@ -139,16 +139,10 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         random_state: Any = None,
         probability: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
-        self.probability = probability
+        take_parameters(self, locals())
+
+    alpha: float
+    probability: bool
 
     # -- what a subclass says ----------------------------------------------------------
 
@@ -195,14 +189,10 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
 
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def _settings(self) -> None:
         check_real("alpha", self.alpha)
         check_flag("probability", self.probability)
-        check_kernel_space(self)
+        self._check_kernel()
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         if not reset:
@@ -214,7 +204,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
             self.n_features_in_ = X.shape[1]
         else:
             X = check_X(self, X, reset=True, min_samples=min_samples)
-        if self._is_precomputed:
+        if self._precomputed:
             if sparse.issparse(X):
                 raise TypeError(
                     "X is sparse, but sparse input is not supported with kernel='precomputed': "
@@ -268,11 +258,10 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     def _kernel_planes(self, problem: ByClass) -> Found:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
-        if self._is_precomputed:
+        if self._precomputed:
             X = X[:, problem.order]
         else:
-            given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-            self.kernel_ = given.fitted(X, problem.rows.weight)
+            self.kernel_ = self._fitted_kernel(problem.rows)
         chosen, K, column = landmark_rows(self, X, root)
         check_varied(K)
         unit = kernel_unit(K)
@@ -281,7 +270,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         planes = self._planes(ClassRows.of(K if R is None else K / unit, bounds, root, R, column))
         z = planes.Z if R is None else planes.Z @ R.T
         self.landmarks_ = problem.order[chosen]
-        self.X_fit_ = self.landmarks_ if self._is_precomputed else X[chosen]
+        self.X_fit_ = self.landmarks_ if self._precomputed else X[chosen]
         return Found(planes, z[:, :-1], column=column)
 
     def _keep(self, problem: Any, solution: Found) -> None:
@@ -314,7 +303,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     def _keep_probabilities(self, problem: ByClass) -> None:
         rows = problem.in_order()
-        X = rows.X[:, np.sort(problem.order)] if self._is_precomputed else rows.X
+        X = rows.X[:, np.sort(problem.order)] if self._precomputed else rows.X
         distances = held_out_distances(self, X, rows.Y[:, 0], rows.weight)
         self.probability_scale_ = softmax_scale(distances, rows.Y[:, 0], rows.weight)
 
@@ -389,9 +378,3 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     def _log_odds(self, X: Any) -> Array:
         check_is_fitted(self, "probability_scale_", msg=_REFIT)
         return -self.probability_scale_ * self.distances(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        tags.input_tags.sparse = not self._is_precomputed
-        return tags

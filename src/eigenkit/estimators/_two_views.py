@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
+from eigenkit.estimators._both_sides import check_sides_vary
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
+from eigenkit.estimators._validation import check_X
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS
@@ -126,8 +127,7 @@ class TwoViewDensity(Streaming, Transformer):
 
     def _check_informative(self, views: Views | Sides) -> None:
         if isinstance(views, Sides):
-            check_X_varies(views.X)
-            check_y_varies(~views.Y.constant)
+            check_sides_vary(views.X, views.Y)
 
     def _scaled(self, views: Views) -> Views:
         s_x, s_y = np.split(self._scale_, [views.X.shape[1]])
@@ -219,7 +219,7 @@ class TwoViewDensity(Streaming, Transformer):
         array of shape (n_samples, n_components_)
         """
         views, model = self._given(X, y), self._model
-        return self._projected(self._filled(views) if views.gaps else views, model.A)
+        return self._given_both(self._filled(views) if views.gaps else views, model.A)
 
     def _expected(self, views: Views, *, from_x: bool) -> Array:
         """E[z] given one view; without gaps in it a product is all that is needed."""
@@ -227,11 +227,11 @@ class TwoViewDensity(Streaming, Transformer):
         A = views.X if from_x else views.Y
         if _has_nan(A):
             # With gaps at their expectations, E[z] is that given the entries that are there.
-            return self._projected(self._filled(views), model.A)
+            return self._given_both(self._filled(views), model.A)
         side, W = (slice(None, d), model.A_x) if from_x else (slice(d, None), model.A_y)
         return np.asarray(self._cast(project(A, model.mean[side], W)))
 
-    def _projected(self, views: Views, A: Array) -> Array:
+    def _given_both(self, views: Views, A: Array) -> Array:
         mean, d = self._model.mean, self.n_features_in_
         return np.asarray(
             self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.estimators._streams import results
-from eigenkit.estimators._validation import check_scores, check_X
+from eigenkit.estimators._validation import check_scores
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array, ratio
@@ -179,9 +178,6 @@ class CCA(BothSides, ResponseProjection):
         loadings = C @ (to_C @ inverse)
         loadings -= W @ (alpha * inverse)
         return np.asarray(loadings)
-
-    def _scores_of_x(self, X: Any) -> Array:
-        return project(check_X(self, X, reset=False), self.mean_, self.x_rotations_)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.

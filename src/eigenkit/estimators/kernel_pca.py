@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, project
 from eigenkit.estimators._described import described
-from eigenkit.estimators._kernel_space import KernelSpace, check_kernel_space
+from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.moments import Rows
@@ -105,7 +105,7 @@ class KernelPCA(KernelSpace):
     def _settings(self) -> None:
         check_all_or_count("n_components", self.n_components)
         check_real("alpha", self.alpha)
-        check_kernel_space(self)
+        self._check_kernel()
         if check_flag("fit_inverse_transform", self.fit_inverse_transform) and self._precomputed:
             raise ValueError(
                 "fit_inverse_transform=True needs the samples themselves, but kernel='precomputed' "
@@ -181,7 +181,7 @@ class KernelPCA(KernelSpace):
                 "eigenvectors_ has a row for every sample, which a model by landmarks does not "
                 "keep: use transform."
             )
-        return self.components_.T * np.sqrt(self.eigenvalues_)
+        return np.asarray(self.components_.T * np.sqrt(self.eigenvalues_))
 
 
 def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Array:

@@ -108,8 +108,10 @@ class ManyViews(Transformer):
         -------
         array of shape (n_samples, n_components_)
         """
-        check_is_fitted(self)
-        return project(self._check_X(X, reset=False), self.mean_, self.components_.T)
+        return self._projected(X)
+
+    def _features(self, X: Any) -> Any:
+        return self._check_X(X, reset=False)
 
     def transform_views(self, X: Any) -> list[Array]:
         """The scores of every view.

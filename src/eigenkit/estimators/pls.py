@@ -107,8 +107,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         ------
         array of shape (n_samples,) or (n_samples, n_targets)
         """
-        check_is_fitted(self)
-        T = self._x_scores(self._check_X(X, reset=False))
+        T = self._projected(X)
         prediction = np.tile(self.intercept_, (len(T), 1))
         for t, q in zip(T.T, self.y_loadings_.T, strict=True):
             prediction = prediction + np.outer(t, q * self.y_std_)

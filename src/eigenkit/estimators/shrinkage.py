@@ -9,16 +9,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._both_sides import CentredSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import (
-    check_X,
-    check_X_varies,
-    check_y_varies,
-    warn_lost_features,
-)
+from eigenkit.estimators._streams import results
+from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
@@ -27,7 +23,7 @@ METHODS = ("ols", "pcr", "ridge", "pls")
 
 
 @described
-class ShrinkageRegression(Streaming, RegressorMixin, Estimator):
+class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
     With Xc = sum_i s_i v_i u_i' the coefficients are ``sum_i f_i u_i (v_i'y) / s_i``:
@@ -103,15 +99,6 @@ class ShrinkageRegression(Streaming, RegressorMixin, Estimator):
         return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(
             np.float64, copy=False
         )
-
-    def _state(self, sample: Any) -> tuple[Centered, Centered]:
-        """The centred data, and y."""
-        sides: tuple[Centered, Centered] = sample.sides()
-        return sides
-
-    def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
-        check_X_varies(problem[0])
-        check_y_varies(~problem[1].constant)
 
     def _solve(self, problem: tuple[Centered, Centered], settings: None) -> Spectrum:
         Z, y = problem

@@ -9,11 +9,10 @@ import numpy as np
 
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._block_scores import Paired, paired
-from eigenkit.estimators._both_sides import BothSides
+from eigenkit.estimators._both_sides import BothSides, CentredSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
-from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
+from eigenkit.estimators._streams import results
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array, ratio
@@ -34,7 +33,7 @@ Keep = int | Sequence[int] | None
 
 
 @described
-class SparseCCA(Streaming, BothSides):
+class SparseCCA(CentredSides, BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
     Pairs of projections are found one after the other. The covariance of a pair counts only what
@@ -151,15 +150,6 @@ class SparseCCA(Streaming, BothSides):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(y, n, SCALABLE)
 
-    def _state(self, sample: Any) -> tuple[Centered, Centered]:
-        """Both views."""
-        sides: tuple[Centered, Centered] = sample.sides()
-        return sides
-
-    def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
-        check_X_varies(problem[0])
-        check_y_varies(~problem[1].constant)
-
     def _solve(self, problem: tuple[Centered, Centered], settings: list[Request]) -> Pairs:
         return sparse_pairs(*problem, self.method, settings, self.scale)
 
@@ -184,9 +174,6 @@ class SparseCCA(Streaming, BothSides):
         x_scores, y_scores = Zx.matmat(Zx.from_X(pairs.W_x)), Zy.matmat(Zy.from_X(pairs.W_y))
         self.canonical_correlations_ = self._cast(_correlations(x_scores, y_scores))
         self.components_ = np.ascontiguousarray(self.x_weights_.T)
-
-    def _scores_of_x(self, X: Any) -> Array:
-        return project(check_X(self, X, reset=False), self.mean_, self.x_weights_)
 
     def _scores_of_y(self, Y: Any) -> Array:
         return project(Y, self.y_mean_, self.y_weights_)

@@ -21,8 +21,8 @@ import numpy as np
 from eigenkit.data import Centered, one_sample, project
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import DIFFERENCE
-from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
-from eigenkit.solvers.deflation import decompose
+from eigenkit.solvers.cross_products import Block, CrossProducts, blocks, gram_pays
+from eigenkit.solvers.deflation import Components, decompose
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ class Linear:
     y_mean: Array
     R: Array
     Q: Array
+
+    @classmethod
+    def of(cls, X: Block, Y: Block, found: Components, mean: Array, y_mean: Array) -> Linear:
+        """In the units of the data."""
+        R = found.x_rotations / X.std[:, None]
+        return cls(mean, y_mean, R, found.y_loadings * (X.unit / Y.unit * Y.std)[:, None])
 
 
 def whole_gram(Z: Centered, n_components: int, n_folds: int) -> Array | None:
@@ -90,10 +96,7 @@ def linear_model(
 ) -> Linear:
     """The model of two sides."""
     A, B, cross = blocks(X, Y, scale, n_components)
-    found = decompose(cross, n_components, deflation)
-    R = found.x_rotations / A.std[:, None]
-    Q = found.y_loadings * (A.unit / B.unit * B.std)[:, None]
-    return Linear(A.Z.mean, B.Z.mean, R, Q)
+    return Linear.of(A, B, decompose(cross, n_components, deflation), X.mean, Y.mean)
 
 
 def staged_squares(model: Linear, X: Any, Y: Array, l: int, unit: float = 1.0) -> Array:
@@ -134,13 +137,12 @@ class _Updated:
         if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
             return None
         x_scale, y_scale = self.problem.scale
-        f, std, u = scaling(self.Z, squares, freedom, x_scale)
-        g, y_std, v = scaling(self.Y, y_squares, freedom, y_scale)
-        cross = self._cross(A, B, (mu, nu), total, (f, g), self._from_data(train, mu, f))
+        x = Block.of(self.Z, x_scale, squares, freedom)
+        y = Block.of(self.Y, y_scale, y_squares, freedom)
+        from_data = self._from_data(train, mu, x.factor)
+        cross = self._cross(A, B, (mu, nu), total, (x.factor, y.factor), from_data)
         found = decompose(cross, self.problem.n_components, self.problem.deflation)
-        means = _unscaled(self.Z, mu), _unscaled(self.Y, nu)
-        R, Q = found.x_rotations / std[:, None], found.y_loadings * (u / v * y_std)[:, None]
-        return Linear(*means, R, Q)
+        return Linear.of(x, y, found, _unscaled(self.Z, mu), _unscaled(self.Y, nu))
 
     @staticmethod
     def _lost(after: Array, whole: Array) -> bool:

@@ -95,9 +95,12 @@ class Block:
         return np.asarray(self.Z.grain() * self.factor)
 
     @classmethod
-    def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
-        """``squares`` holds the diagonal of Z'Z; columns are divided by their deviation."""
-        return cls(Z, *scaling(Z, squares, Z.freedom, scale))
+    def of(cls, Z: Centered, scale: bool, squares: Array, freedom: float | None = None) -> Block:
+        """From ``squares``, the diagonal of Z'Z; ``scale`` divides columns by their deviation.
+
+        Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
+        """
+        return cls(Z, *scaling(Z, squares, Z.freedom if freedom is None else freedom, scale))
 
     def matmat(self, V: Array) -> Array:
         """A V."""

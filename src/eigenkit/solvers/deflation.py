@@ -32,7 +32,7 @@ the largest entry, or the largest entry that is not to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
@@ -42,7 +42,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, eigenpairs, normalized, power_of_two, signs
 from eigenkit.numerics.tolerances import EPS, RANK_TOL
 from eigenkit.solvers.cross_products import CrossProducts, rounding
-from eigenkit.solvers.lasso import Sparsity, thresholded
+from eigenkit.solvers.lasso import Sparsity, settled_pair
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,6 @@ class Components:
 
     def __len__(self) -> int:
         return int(self.x_weights.shape[1])
-
-    def first(self, l: int) -> Components:
-        """The first ``l`` of the components."""
-        arrays = {n: v[..., :l] for n, v in vars(self).items() if n != "n_iter"}
-        return replace(self, n_iter=self.n_iter[:l], **arrays)
 
 
 # -- the loop ---------------------------------------------------------------------------
@@ -260,13 +255,8 @@ def sparse_pair(
     w, c, sigma = leading_pair(S)
     if sigma == 0.0:
         return w, c, sigma, 1
-    change, steps = np.inf, 0
-    while change > tol and steps < max_iter:
-        steps += 1
-        w_new = normalized(thresholded(S @ c, x))
-        c_new = normalized(thresholded(w_new @ S, y))
-        change = float(max(np.linalg.norm(w_new - w), np.linalg.norm(c_new - c)))
-        w, c = w_new, c_new
+    products = lambda c: S @ c, lambda w: w @ S
+    w, c, steps, change = settled_pair(products, (w, c), (x, y), tol, max_iter)
     if change > tol:
         warn_of_stopping(
             f"sparse PLS stopped after max_iter={max_iter} steps with weights still changing by "

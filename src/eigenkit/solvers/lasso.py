@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.numerics.linalg import Array, fixed_start, power_norm
+from eigenkit.numerics.linalg import Array, fixed_start, normalized, power_norm
 from eigenkit.numerics.tolerances import DEPENDENT, EPS
 
 # G is kept as a matrix up to this order.
@@ -27,6 +27,8 @@ TOLERANCE = 1e-9
 MAX_STEPS = 5000
 # Power steps towards the largest eigenvalue of G, of which a little more bounds the steps.
 POWER_STEPS = 60
+
+Product = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,28 @@ def thresholded(c: Array, sparsity: Sparsity) -> Array:
     return left
 
 
+def settled_pair(
+    products: tuple[Product, Product],
+    start: tuple[Array, Array],
+    sparsity: tuple[Sparsity, Sparsity],
+    tol: float,
+    max_iter: int,
+) -> tuple[Array, Array, int, float]:
+    """u = soft(S v), v = soft(S'u), at unit length, in turn until neither moves more than ``tol``.
+
+    ``products`` are v -> S v and u -> S'u. Returns u, v, the number of steps and the last change.
+    """
+    (forward, backward), (u, v), (x, y) = products, start, sparsity
+    change, steps = np.inf, 0
+    while change > tol and steps < max_iter:
+        steps += 1
+        u_new = normalized(thresholded(forward(v), x))
+        v_new = normalized(thresholded(backward(u_new), y))
+        change = float(max(np.linalg.norm(u_new - u), np.linalg.norm(v_new - v)))
+        u, v = u_new, v_new
+    return u, v, steps, change
+
+
 Fit = Callable[[Array, Array], Array]
 
 
@@ -89,7 +113,7 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
 
 
 def _proximal(
-    product: Callable[[Array], Array],
+    product: Product,
     bound: float,
     c: Array,
     penalty: float,
@@ -118,7 +142,7 @@ class _Path:
     in, and the correlations r = c - G w of those stay at +-lambda.
     """
 
-    def __init__(self, product: Callable[[Array], Array], c: Array, nonnegative: bool) -> None:
+    def __init__(self, product: Product, c: Array, nonnegative: bool) -> None:
         self.product, self.nonnegative = product, nonnegative
         self.r, self.w = c.copy(), np.zeros_like(c)
         self.open = np.ones(len(c), dtype=bool)  # may still enter

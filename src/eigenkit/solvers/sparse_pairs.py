@@ -30,7 +30,7 @@ from eigenkit.data import Centered
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
 from eigenkit.numerics.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 from eigenkit.solvers.cross_products import Block
-from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
+from eigenkit.solvers.lasso import Fit, Product, Sparsity, lasso, settled_pair
 
 # Start vectors from this many power steps on X'Y Y'X.
 POWER_STEPS = 50
@@ -172,7 +172,7 @@ def _finish(x: View, y: View, w_x: list[Array], w_y: list[Array], request: Reque
 # -- soft-thresholded singular vectors -----------------------------------------------------
 
 
-def _cross(x: View, y: View) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+def _cross(x: View, y: View) -> tuple[Product, Product]:
     """v -> X'Y v and u -> Y'X u."""
     if x.width * y.width <= CROSS_LIMIT:
         C = x.rmatmat(y.toarray())
@@ -183,7 +183,7 @@ def _cross(x: View, y: View) -> tuple[Callable[[Array], Array], Callable[[Array]
     )
 
 
-def _start(x: View, y: View) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Array]]:
+def _start(x: View, y: View) -> tuple[Array, Product, Product]:
     """About the leading right singular vector of X'Y, from a fixed start."""
     forward, backward = _cross(x, y)
     v = fixed_start(y.width)
@@ -199,15 +199,10 @@ def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     v, forward, backward = _start(x, y)
     if request.y.nonnegative:
         v = np.abs(v)
-    u = np.zeros(x.width)
-    for sweep in range(1, request.max_iter + 1):
-        u_new = normalized(thresholded(forward(v), request.x))
-        v_new = normalized(thresholded(backward(u_new), request.y))
-        change = max(float(np.abs(u_new - u).max()), float(np.abs(v_new - v).max()))
-        u, v = u_new, v_new
-        if change <= request.tol:
-            return u, v, sweep, True
-    return u, v, request.max_iter, False
+    start, sparsity = (np.zeros(x.width), v), (request.x, request.y)
+    stop = request.tol, request.max_iter
+    u, v, sweeps, change = settled_pair((forward, backward), start, sparsity, *stop)
+    return u, v, sweeps, change <= request.tol
 
 
 # -- alternating lasso ---------------------------------------------------------------------
