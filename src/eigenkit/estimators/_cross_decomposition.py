@@ -1,4 +1,4 @@
-"""What the PLS estimators share: validate, decompose, keep, predict."""
+"""What the PLS estimators share: check, decompose, keep."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ TOO_FAR_APART = (
 
 @dataclass(frozen=True)
 class Pair:
-    """X and y as centred data, of all rows that have a weight; ``given`` holds every row.
+    """X and y as centred data, and the ``rows`` of positive weight that they come from.
 
-    A stream has none of them; ``rows`` then are those of a factor with the same products.
-
-    ``observed`` says which entries of X are there, None where all are.
+    ``given`` holds all rows, also those of zero weight. A stream keeps none (None); its ``rows``
+    are those of a factor with the same products. ``observed`` says which entries of X are there;
+    it is None where none is missing.
     """
 
     given: Rows | None
@@ -64,7 +64,7 @@ class Fit:
 
 
 class CrossDecomposition(BothSides):
-    """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
+    """Base class of the PLS family: checks X and y, decomposes X'Y and keeps the results."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
 
@@ -267,7 +267,7 @@ def decomposed(
 
 
 class StreamedPLS(Streaming, CrossDecomposition):
-    """What can be fitted to a stream or to blocks of rows: X'X, X'Y and Y'Y are all it needs."""
+    """Members of the family that X'X, X'Y and Y'Y are enough for: they fit streams and blocks."""
 
     x_mean_, y_mean_, x_std_, y_std_ = results(4)
     x_weights_, x_rotations_, x_loadings_, x_explained_variance_ratio_ = results(4)

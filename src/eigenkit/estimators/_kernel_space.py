@@ -110,8 +110,8 @@ class KernelSpace(KernelParameters, Transformer):
     them) give the rows of new samples.
     """
 
-    # Eigenvalues of a precomputed kernel that may come from the rounding of the samples: whoever
-    # computed it may know.
+    # Eigenvalues of a precomputed kernel that may come from the rounding of the samples; whoever
+    # computed the kernel may know them.
     _precomputed_rounding = 0.0
 
     @property
@@ -253,7 +253,7 @@ class DualCoefficients:
 
 
 class KernelProjection(KernelSpace, Projection):
-    """Supervised projection in the space of a kernel; see the subclasses."""
+    """Base class of the supervised projections in the space of a kernel."""
 
     def __init__(
         self,

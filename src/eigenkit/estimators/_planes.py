@@ -60,8 +60,8 @@ def _learns_probabilities(model: Any) -> bool:
 def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
     """Distances to planes, 0 where they are only rounding.
 
-    A sample may lie in the planes of several classes: which is the nearest must not depend on
-    how they were computed.
+    A sample may lie in the planes of several classes. Which of them is the nearest must not
+    depend on how they were computed.
     """
     eps = 64 * float(np.finfo(D.dtype).eps)
     near = np.flatnonzero((1e6 * eps * D.max(initial=0.0) >= D).any(axis=1))
@@ -72,7 +72,7 @@ def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
         bound = eps * (X @ normals.T + normals @ center + bias)
         largest = X.max(axis=1)
         largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
-        # Of the normals, which were found in double precision.
+        # Rounding of the normals, which were found in double precision.
         found = 64 * EPS * np.sqrt(X.shape[1]) * (largest[:, None] + center.max() + bias)
         D[near] = np.where(D[near] <= np.maximum(bound, found), 0.0, D[near])
     return D

@@ -1,7 +1,6 @@
-"""Samples that several kernels see: rows of features, or a matrix for every kernel.
+"""Samples for several kernels: rows of features, or a matrix for every kernel.
 
-Both answer the same questions, so that whoever learns the weights of kernels need not ask which
-of the two it has.
+Both have the same methods, so the code that learns the weights need not know which of them it has.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class KernelMatrices:
         return np.array(checked_kernel(np.asarray(self.X[j], dtype=np.float64), f"kernels[{j}]"))
 
     def rounding(self, kernel: Any, K: Array, weight: Array | None) -> float:
-        """Nothing is known of it."""
+        """Unknown for matrices that the user has computed."""
         return 0.0
 
     def combined(self, kernels: tuple[Any, ...], theta: Array, X_fit: Any) -> Array:
@@ -112,7 +111,7 @@ class KernelMatrices:
 
 
 def check_useful(j: int, Z: CenteredKernel, kernel: Any) -> None:
-    """Refuse kernel j where it is constant, or not positive, which only some are by their name."""
+    """Refuse kernel j if it is constant, or not positive semidefinite, which some are by design."""
     if Z.vanishes:
         raise ValueError(f"kernels[{j}] is constant over the samples: leave it out.")
     if not getattr(kernel, "positive", False):

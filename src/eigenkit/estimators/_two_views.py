@@ -1,4 +1,4 @@
-"""The shell of the densities of two views: check, bring to one scale, fit, keep, and use."""
+"""What the densities of two views share: check, bring to one scale, keep, and use."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Sides:
 
 
 def growing(what: str, change: float) -> str:
-    """How an iteration stood when it ran out of steps; before two values there is no change."""
+    """How an iteration ended that ran out of steps; a single value has no change yet."""
     if not np.isfinite(change):
         return f"before it was known how {what} grows"
     return f"while {what} still grew by {change:.1e}"
@@ -135,7 +135,7 @@ class TwoViewDensity(Streaming, Transformer):
         return replace(views, X=X, Y=views.Y / s_y)
 
     def _joint(self, views: Views) -> Array:
-        """Both views side by side, with gaps, but not with nothing in a row."""
+        """Both views side by side, with gaps, but no row that is empty."""
         V = views.joint()
         empty = np.isnan(V).all(axis=1)
         if empty.any():
@@ -242,7 +242,7 @@ class TwoViewDensity(Streaming, Transformer):
         return Views(V[:, : self.n_features_in_], V[:, self.n_features_in_ :])
 
     def _completed(self, views: Views) -> Completed:
-        """What the model says of the entries that are missing, given the others."""
+        """The missing entries filled by the model, given the others."""
         V, model = views.joint(), self._model
         return complete(V, model.mean, model.covariance, patterns(V), np.ones(len(V)))
 
@@ -289,7 +289,7 @@ class TwoViewDensity(Streaming, Transformer):
         return self._cast(filled[:, : self.n_features_in_]), filled[:, self.n_features_in_ :]
 
     def score_samples(self, X: Any, y: Any = None) -> Array:
-        """The log density of every row, (x, y) together, or of what is there of it.
+        """The log density of every row (x, y), or of those of its entries that are not missing.
 
         {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets), optional

@@ -154,7 +154,7 @@ def per_view(name: str, given: Any, n_views: int) -> list[float]:
 
 
 def warn_of_exact_fits(name: str, ridges: list[float], columns: list[np.ndarray], n: int) -> None:
-    """A view that agrees with any other says nothing."""
+    """Warn of views that would agree with any other: that says nothing about the data."""
     for view, (ridge, own) in enumerate(zip(ridges, columns, strict=True)):
         if ridge == 0 and n <= len(own) + 1:
             warnings.warn(

@@ -38,7 +38,7 @@ _where_nested: Callable[[Callable[..., Any]], Any] = available_if(
 
 @described
 class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition):
-    """The members of the family that predict y; see the subclasses."""
+    """Members of the family that predict y."""
 
     # Whether the first components are those of a fit with fewer of them.
     _nested = True
@@ -135,7 +135,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
 
 
 class NipalsRegressor(PLSRegressor):
-    """The members that NIPALS can fit too; see the subclasses."""
+    """Members of the family that NIPALS can fit too."""
 
     def __init__(
         self,

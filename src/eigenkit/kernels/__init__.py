@@ -1,7 +1,7 @@
 """Kernels: functions of two samples, landmarks for large data, and kernels between sets.
 
-The functions and what is checked of their matrices stand here, kernels between sets of vectors in
-:mod:`eigenkit.kernels.sets`. Their centring is a kind of data (:mod:`eigenkit.data.kernel`).
+Kernel functions and the checks of their matrices are here, kernels between sets of vectors in
+:mod:`eigenkit.kernels.sets`. A centred kernel is a kind of data (:mod:`eigenkit.data.kernel`).
 """
 
 from eigenkit.kernels.checks import (

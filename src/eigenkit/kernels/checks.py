@@ -1,6 +1,6 @@
 """What a kernel matrix must be: finite, symmetric, positive semidefinite, and not too large.
 
-For large data there are landmarks: few samples whose features stand for those of all.
+For large data there are landmarks: a few samples that represent all of them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def pivots(
     block: int = 32,
     name: str = "kernel",
 ) -> np.ndarray:
-    """Pivots of the Cholesky factorization of K: samples that stand for all of them.
+    """Pivots of the Cholesky factorization of K: samples that represent all of them.
 
     Takes samples whose features are badly approximated by those before, until all residuals
     are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
@@ -118,7 +118,7 @@ def pivots(
 
 
 def _distinct(residual: Array, close: float) -> np.ndarray:
-    """The samples by decreasing residuals, of those that are close only the first."""
+    """The samples by decreasing residuals; only the first of those that are close."""
     order = np.argsort(-residual, kind="stable")
     steps = -np.diff(residual[order], prepend=np.inf)
     return np.asarray(order[steps > close])

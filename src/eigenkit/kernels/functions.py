@@ -1,4 +1,4 @@
-"""Kernels: functions of two samples, their centring, and landmarks for large data.
+"""Kernels as functions of two samples, and how far the rounding of samples changes them.
 
 A kernel is an inner product k(x, z) = phi(x)'phi(z) of features that are never formed. With
 row weights w (r = sqrt(w), s = sum(w)) the centred, weighted features and their kernel are
@@ -309,7 +309,7 @@ class KernelRows:
 def rounding(kernel: Kernel, X: Any, K: Array, weight: Array) -> float:
     """Eigenvalues of the weighted kernel matrix K of the samples X that may be their rounding.
 
-    Zero where nothing is known of the kernel, or where squares of X leave floating point.
+    Zero for kernels without a name, and where squares of X leave the range of floating point.
     """
     if not isinstance(kernel.kernel, str):
         return 0.0
@@ -336,10 +336,10 @@ def _bound(kernel: Kernel, X: Any, weight: Array, eps: float) -> float:
 
 
 def _change(K: Array, weight: Array, square: float, power: float) -> float:
-    """How much K = exp(-u) changes, as a matrix, where features move so far: u is then known.
+    """How much K = exp(-u) changes, as a matrix, if features move so far.
 
-    The root of u (``power`` 0.5), or u itself, changes by no more than features move: samples that
-    are far apart stay so.
+    The root of u (``power`` 0.5), or u itself, changes by no more than the features move:
+    samples that are far apart stay far apart.
     """
     u = -np.log(np.maximum(K, np.finfo(np.float64).tiny))
     change = K * (np.sqrt(square / weight.sum() * u) * 2 if power == 0.5 else square)

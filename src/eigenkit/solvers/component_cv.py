@@ -5,7 +5,7 @@ cross-products are
 
     A_t'A_t = A'A - A_N'A_N - W_t mu mu',   mu = mean of A over the training rows
 
-and alike for A'Y: the means and deviations are those of the training rows, as in a fit on
+and likewise for A'Y: the means and deviations are those of the training rows, as in a fit on
 them. All folds together cost about as much as one more Gram matrix. Where subtraction would
 lose digits (a fold that holds almost all of a column's variance), or where the Gram matrix
 does not pay (wide or sparse data), a fold is computed from its own rows.
@@ -68,10 +68,10 @@ def fold_errors(
 ) -> Array:
     """Mean squared error on the test rows of each fold, for 0, 1, ..., n_components components.
 
-    Weights belong to fitting: the errors of test rows count alike, as in every search.
+    Weights matter for fitting only: all test rows count equally, as in every search.
 
     ``folds`` holds pairs of row numbers (train, test); any split is fine. Where a fold yields
-    fewer components, its last error stands for the rest. Z is the centred X of the problem
+    fewer components, its last error is repeated. Z is the centred X of the problem
     and G its :func:`whole_gram`.
     """
     update = None if G is None else _Updated(problem, Z, G)

@@ -6,7 +6,7 @@ in place of k, and nothing of d x k numbers is formed. What that costs is bounde
     0 <= lambda_i(H) - lambda_i(H_r) <= sigma_{r+1}(H)^2
 
 (times s^2 / (s^2 + ridge), s the largest singular value of Z, which is nearly 1 unless the ridge
-is very large). It is of no use where all singular values of H are alike, as those of CCA and LDA
+is very large). It is of no use where all singular values of H are equal, as those of CCA and LDA
 are. There V_r holds the first eigenvectors of D = H'Z B^-1 Z'H instead, which takes the k
 right-hand sides of stage one; what comes after that is done for r directions, the first r
 eigenvalues are what they are, and the bound is the next one.
@@ -24,13 +24,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
-from scipy.sparse import linalg as spla
 
 from eigenkit.data import Data
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
-    fixed_start,
     orthonormalize,
     power_of_two,
     truncated_svd,
@@ -44,12 +42,13 @@ from eigenkit.solvers.krylov import largest_eigenpairs
 SHARE = 0.99
 
 # Up to this many labels all singular values come from H'H; beyond, a few by Lanczos: "auto" takes
-# at most MOST of them there. They are looked for until their residuals are ROUGH, relative to the
-# largest, in at most so many STEPS; what they leave out is MEASURED to such a share.
+# at most MOST of them there.
 MANY = 2000
 MOST = 256
-ROUGH, STEPS = 1e-4, 200
-MEASURED = 0.01
+
+# Residuals relative to the largest singular value, and steps, at which the Lanczos method stops:
+# for as many directions as were asked for, for those of "auto", and for what these leave out.
+FINE, ROUGH, MEASURED = (1e-12, 2000), (1e-4, 200), (0.01, 200)
 
 # Where samples are fewer than labels, H of at most this many entries is decomposed as it is.
 FEW_ENTRIES = 2**23
@@ -130,7 +129,7 @@ def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
         values, V = eigenpairs(G)
         count = k if isinstance(rank, str) else rank + 1
         return np.maximum(values[:count], 0.0), V[:, :count], float(np.trace(G))
-    return *_lanczos(H, min(rank + 1, n - 1, k - 1)), Z.squares_of(H)
+    return *_lanczos(H, rank + 1, *FINE), Z.squares_of(H)
 
 
 def _main_directions(H: Any, total: float) -> tuple[Array, float]:
@@ -138,33 +137,25 @@ def _main_directions(H: Any, total: float) -> tuple[Array, float]:
 
     They need not be singular vectors to many digits, as what they leave out is measured.
     """
+    squares, V = _lanczos(H, MOST, *ROUGH)
+    V = V[:, : min(_enough(squares, total), int(np.sum(above_rounding(squares, 1))))]
+    HV = H @ V
+    left = largest_eigenpairs(lambda U: H @ (H.T @ U) - HV @ (HV.T @ U), len(HV), 1, *MEASURED)
+    return V, (1 + MEASURED[0]) * float(left.values.max(initial=0.0))
+
+
+def _lanczos(H: Any, count: int, tol: float, steps: int) -> tuple[Array, Array]:
+    """The ``count`` first squared singular values of a large H, and right singular vectors."""
     n, k = H.shape
-    count = min(MOST, n - 1, k - 1)
+    count = min(count, n - 1, k - 1)
     if n < k:
-        found = largest_eigenpairs(lambda U: H @ (H.T @ U), n, count, ROUGH, STEPS)
+        found = largest_eigenpairs(lambda U: H @ (H.T @ U), n, count, tol, steps)
         V, _ = orthonormalize(H.T @ found.vectors)
     else:
-        V = largest_eigenpairs(lambda V: H.T @ (H @ V), k, count, ROUGH, STEPS).vectors
+        V = largest_eigenpairs(lambda V: H.T @ (H @ V), k, count, tol, steps).vectors
     HV = H @ V
     squares, turn = eigenpairs(HV.T @ HV)
-    r = min(_enough(squares, total), int(np.sum(above_rounding(squares, 1))))
-    V, HV = V @ turn[:, :r], HV @ turn[:, :r]
-    left = largest_eigenpairs(lambda U: H @ (H.T @ U) - HV @ (HV.T @ U), n, 1, MEASURED, STEPS)
-    return V, (1 + MEASURED) * float(left.values.max(initial=0.0))
-
-
-def _lanczos(H: Any, count: int) -> tuple[Array, Array]:
-    products = {
-        "matvec": lambda v: H @ v.reshape(-1, 1),
-        "rmatvec": lambda u: H.T @ u.reshape(-1, 1),
-        "matmat": lambda V: H @ V,
-        "rmatmat": lambda U: H.T @ U,
-    }
-    operator = spla.LinearOperator(H.shape, dtype=np.float64, **products)
-    _, s, Vt = spla.svds(operator, k=count, v0=fixed_start(min(H.shape)))
-    order = np.argsort(-s)
-    # Orthonormal to rounding, which is what makes the bound true.
-    return s[order] ** 2, np.asarray(sla.qr(Vt[order].T, mode="economic")[0])
+    return squares, V @ turn
 
 
 def _enough(squares: Array, total: float) -> int:

@@ -1,4 +1,4 @@
-"""What a PLS fit needs of the data: X'Y, Y'Y and products with X'X, centred and scaled.
+"""What a PLS fit needs from the data: X'Y, Y'Y and products with X'X, centred and scaled.
 
 The Gram matrix X'X (d x d) is formed where that is cheaper than two passes over the data for
 every component (:func:`gram_pays`), and used as long as it is accurate: rounding in it is
@@ -24,9 +24,9 @@ from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING, along
 def rounding(r: Array, trace: float, grain: Array | float) -> float:
     """The square of the length that X r may have by rounding alone.
 
-    Products are rounded in proportion to X, and numbers as they were given in proportion to their
-    distance from zero, which is the ``grain`` of the columns of X. The Gram matrix may have cost
-    the loadings of an earlier component, which r depends on, as many digits as it is trusted with.
+    Products are rounded in proportion to X. The numbers themselves were rounded in proportion to
+    their size before they were given: that is the ``grain`` of the columns of X. The Gram matrix
+    may have cost the loadings of earlier components, on which r depends, some digits as well.
     """
     share = max(ROUNDING * len(r), EPS / np.sqrt(DIFFERENCE))
     return float(share**2) * trace * float(r @ r) + float(np.sum((r * grain) ** 2))
@@ -72,7 +72,7 @@ class CrossProducts:
         return bool(covariance <= least * np.sqrt(self.apply(w)[1]))
 
     def threads(self) -> AbstractContextManager[Any]:
-        """One BLAS thread where its products are small, or where threads of ours do the work."""
+        """One BLAS thread where the products are small, or where our own threads do the work."""
         return self.own_threads() if self.gram is None else blas_threads(len(self.xy))
 
 

@@ -1,7 +1,7 @@
-"""Partial least squares: one loop, and the deflation is the difference.
+"""Partial least squares: one loop for all variants, which differ only in the deflation.
 
 Every variant takes the leading singular pair (w, c, sigma) of S, which starts as X'Y, and
-removes from S what the new component explains. With t = X_i w, u = Y_i c the scores:
+removes from S what the new component explains. With the scores t = X_i w and u = Y_i c:
 
 =========== ===================== ====================================================
 deflation   method                what is removed
@@ -88,9 +88,10 @@ class Side:
         return r - (P @ r) @ R
 
     def outside(self, g: Array) -> Array:
-        """X't without what rounding has left of earlier scores in t: X't_j is p_j, and r_j'p_j = 1.
+        """X't without the traces of earlier scores that rounding has left in t.
 
-        Where those are much longer than t, it would be larger than X't itself.
+        Where earlier scores are much longer than t, these traces may exceed X't itself. They are
+        multiples of the loadings p_j, and r_j'p_j = 1.
         """
         R, P = self.R[: self.n], self.P[: self.n]
         g = g - (R @ g) @ P
@@ -200,8 +201,8 @@ def decompose(
 ) -> Components:
     """Take up to ``n_components`` components; fewer where nothing is left but rounding.
 
-    ``find`` gives the pairs of weights, which are then kept as they are; by default they are
-    the leading singular pairs.
+    ``find`` gives the pairs of weights, which are kept as they are; by default it takes the
+    leading singular pairs.
     """
     pair = find or (lambda S, _: (*leading_pair(S), 1))
     d, k = cross.xy.shape
@@ -240,7 +241,7 @@ def leading_pair(S: Array) -> tuple[Array, Array, float]:
 
 
 def _leading_eigenvector(M: Array) -> Array:
-    """By LAPACK itself: for the usual small M the checks around it would take longer."""
+    """LAPACK is called directly: for the usual small M, scipy's checks would take longer."""
     n = len(M)
     _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
     if info:
@@ -275,7 +276,7 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Compone
 
 
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
-    """weights (loadings'weights)^+, the rotations of a block that has no recursion of its own."""
+    """weights (loadings'weights)^+: the rotations of a block without a recursion of its own."""
     return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))
 
 
@@ -290,8 +291,8 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
         t = (I - T T') K u / ||w||,  ||w||^2 = u'(I - T T') K u,  Y <- Y - t t'Y / t't
 
     with T the normalized scores so far. K itself needs no deflation, as T'u = 0. Returns the
-    dual rotations R (scores K R), the loadings of H and the eigenvalues; fewer than
-    ``n_components`` columns where nothing is left to explain, or to explain it but rounding.
+    dual rotations R (scores K R), the loadings of H and the eigenvalues. There are fewer than
+    ``n_components`` columns where nothing is left of H, or nothing but rounding of K.
     """
     Y, n = H.copy(), len(H)
     T, R = np.empty((n, 0)), np.empty((n, 0))

@@ -45,7 +45,7 @@ def laplacian(A: Any) -> sparse.csr_array:
 
 
 def root(F: Array, L: sparse.csr_array) -> Array:
-    """R with R'R = F'L F; the mean of F is taken out first, which L does not see.
+    """R with R'R = F'L F; the mean of F, which does not matter to L, is subtracted first.
 
     In units in which columns are alike, or the rounding of large ones would be in the small ones.
     A column that is constant stays zero: beside labelled rows in which it is zero too, its
@@ -73,7 +73,7 @@ class Linked(Data):
     """[Zl; N Z]: labelled rows with their weights and means, above differences along edges.
 
     Neither is formed, as differences of sparse rows fill up: one product with all rows Z serves
-    both. Z is centred in some way, which neither part sees.
+    both. How Z is centred makes no difference to either part.
     """
 
     names_constant = False
@@ -129,7 +129,7 @@ class Linked(Data):
         return self.matmat(np.eye(self.shape[1]))
 
     def original(self) -> tuple[Any, bool]:
-        """What coordinate descent needs, and there is not."""
+        """Refused: coordinate descent would need the rows themselves."""
         raise ValueError(
             "X is sparse, and an l1 penalty needs the differences along the edges of a graph as "
             "rows, which fill up: set l1_ratio=0, or reduce X by PCA first."

@@ -13,9 +13,9 @@ G_c + a I, with a diagonal in place of the rest:
 
     G_c = m m' + rest,   m = G_c e / sqrt(e'G_c e)
 
-The planes of all classes go forward together: a product with a few columns takes hardly longer than
-with one. Of every vector its values at the rows are kept, N z, from which all forms follow; only
-residuals need the transpose.
+The planes of all classes are improved together: a product with a few columns takes hardly longer
+than with one. The values N z of every vector at the rows are kept, from which all forms
+follow; only residuals need the transpose.
 """
 
 from __future__ import annotations
@@ -46,25 +46,26 @@ LEAST = 1e-6
 
 @dataclass(frozen=True)
 class PlaneSums:
-    """What planes ask of rows.
+    """What the computation of planes needs from the rows.
 
     ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. A vector
-    has *marks*, linear in it, of which its images and forms are made; (k, ...) is one a class.
+    has *marks*, which are linear in it, and from which its images and forms are computed. Arrays
+    (k, ...) hold one entry for each class.
     """
 
     sums: Array
     squares: Array
 
     def marks(self, V: Array) -> Array:
-        """Of vectors (k, d) their marks, (k, any number)."""
+        """The marks (k, any number) of vectors (k, d)."""
         lacks(self, "marks")
 
     def images(self, marks: Array) -> Array:
-        """(S - G_c) z and G_c z, (2, k, d), of the marks of one vector for each class."""
+        """(S - G_c) z and G_c z, (2, k, d), from the marks of one vector z for each class."""
         lacks(self, "images")
 
     def forms(self, V: Array, marks: Array) -> Array:
-        """V'(S - G_c) V and V'G_c V, (2, k, m, m), of m vectors for each class, (k, m, d)."""
+        """V'(S - G_c) V and V'G_c V, (2, k, m, m), for m vectors of each class, (k, m, d)."""
         lacks(self, "forms")
 
 
@@ -96,7 +97,7 @@ class PlaneRows(PlaneSums):
         return (self.N @ V.T).T
 
     def images(self, marks: Array) -> Array:
-        """N'(N z) of the rows of other classes, and of those of the class."""
+        """N'(N z), summed over the rows of other classes and over those of the class."""
         k, n = marks.shape
         sides = np.zeros((n, 2, k))
         sides[:, 0] = marks.T
@@ -115,7 +116,7 @@ class PlaneRows(PlaneSums):
 
 @dataclass(frozen=True)
 class PlanePasses(PlaneSums):
-    """Rows that outgrow memory: of vectors (k, d) one pass gives both images, (2, k, d)."""
+    """Rows that outgrow memory: one pass gives both images (2, k, d) of vectors (k, d)."""
 
     products: Callable[[Array], Array]
 
@@ -149,7 +150,7 @@ def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
 def largest_quotients(
     rows: PlaneSums, ridges: tuple[float, float], tol: float, max_iter: int
 ) -> tuple[Array, Array, int, Array]:
-    """Of k pencils ``(S - G_c + b I) z = v (G_c + a I) z`` the largest v, z, steps, residuals.
+    """The largest v of k pencils ``(S - G_c + b I) z = v (G_c + a I) z``, z, steps and residuals.
 
     ``ridges`` are b and a. Residuals are measured in units in which the diagonal of G_c + a I is 1,
     relative to (S - G_c) z: a ridge on both sides, however large, does not make them look small.
@@ -194,7 +195,7 @@ def _start(rows: PlaneSums, solved: Callable[[Array], Array], unit: Array) -> Ar
 
 
 def _turned(pair: Array, kept: Array) -> Array:
-    """The two vectors that are kept of each problem, and room for a third."""
+    """The two vectors of each problem that are kept, and room for a third."""
     found = np.empty((len(kept), 3, kept.shape[2]))
     np.matmul(pair, kept, out=found[:, :2])
     return found
@@ -211,7 +212,7 @@ def _inverse_root(squares: Array) -> Array:
 
 
 def _best(forms: Array) -> tuple[Array, Array]:
-    """Rayleigh and Ritz: of k pairs of forms the largest quotients and their weights."""
+    """Rayleigh-Ritz: the largest quotient of each of k pairs of forms, and its weights."""
     unit = _inverse_root(np.diagonal(forms[1], axis1=-2, axis2=-1))
     a, b = (forms + np.swapaxes(forms, -1, -2)) / 2 * unit[:, None] * unit[..., None]
     sizes, axes = np.linalg.eigh(b)

@@ -62,7 +62,7 @@ def thresholded(c: Array, sparsity: Sparsity) -> Array:
         return soft(c, 0.0, sparsity.nonnegative)
     order = np.argsort(-size, kind="stable")
     left = soft(c, float(size[order[sparsity.keep]]), sparsity.nonnegative)
-    if not np.any(left):  # the largest are all equal: the first of them, alike
+    if not np.any(left):  # the largest are all equal: keep the first, with one weight
         kept = order[: sparsity.keep]
         left[kept] = np.sign(c[kept]) * (size[kept] > 0)
     return left

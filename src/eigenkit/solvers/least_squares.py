@@ -8,8 +8,8 @@ Without a penalty W is the solution of the pencil exactly when every target is f
 the span of H the symmetric root is the one closest to H, so no order of labels and no rotation
 among equal singular values (for CCA all are equal) enters the lasso.
 
-A ridge does not see a rotation of the targets, and neither do distances between scores: with
-rho = 0 the columns of W are turned to the axes along which H'Z W is diagonal.
+A rotation of the targets changes neither the ridge penalty nor distances between scores. So with
+rho = 0 the columns of W are rotated to the axes along which H'Z W is diagonal.
 
 This is the one file of the solvers that uses scikit-learn: for coordinate descent and LARS.
 """

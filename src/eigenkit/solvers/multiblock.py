@@ -1,4 +1,4 @@
-"""Components of several blocks that go along with each other: regularized generalized CCA.
+"""Components in which several blocks agree: regularized generalized CCA.
 
     maximize  sum_{j != k} c_jk g(cov(X_j w_j, X_k w_k))
     subject to  w_j'((1 - tau_j) X_j'X_j / n + tau_j I) w_j = 1
@@ -9,12 +9,12 @@ P_j b_j with |b_j| = 1, and where the derivatives vanish
 
     b_j  is along  sum_k c_jk g'(cov_jk) P_j'P_k b_k ,
 
-which is done for one block after the other: the criterion grows with every step. The first b are
-parts of the leading eigenvector of the blocks c_jk P_j'P_k, the solution for g(x) = x where the
-lengths are one only on average.
+which is done for one block after the other: no step lowers the criterion. The iteration starts
+from the parts of the leading eigenvector of the blocks c_jk P_j'P_k, which is the solution for
+g(x) = x if the lengths need to be one only on average.
 
-Then every block loses what its component explains, X_j - y_j y_j'X_j / y_j'y_j, but the last one
-if it is a response.
+Then every block loses what its component explains, X_j - y_j y_j'X_j / y_j'y_j, except a response,
+which comes last.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Component:
-    """Of every block the weights in its first coordinates; covariances of the scores."""
+    """The weights of every block, in its first coordinates, and covariances of the scores."""
 
     weights: list[Array]
     covariances: Array
@@ -147,7 +147,7 @@ def next_component(blocks: Sequence[Block], rule: Rule) -> Component | None:
 
 
 def _start(cross: Cross, design: Array) -> Array:
-    """Parts of the leading eigenvector of all blocks; what has none gets its own best."""
+    """Parts of the leading eigenvector of all blocks; or the first axis of a block without one."""
     widths = np.diff([*cross.begins, len(cross.M)])
     M = cross.M * np.repeat(np.repeat(design, widths, axis=0), widths, axis=1)
     v = eigenpairs(M, 1)[1][:, 0]
@@ -178,6 +178,6 @@ def _criterion(covariances: Array, rule: Rule) -> float:
 
 
 def _aligned(joined: Array) -> Array:
-    """Signs of the blocks under which what is joined goes up together."""
+    """Signs of the blocks with which the scores of joined blocks go up together."""
     v = np.linalg.eigh((joined + joined.T) / 2)[1][:, -1]
     return np.where(v < 0, -1.0, 1.0)

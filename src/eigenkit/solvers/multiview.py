@@ -107,10 +107,10 @@ def _check_size(n: int, d: int) -> None:
 
 
 def _positive(M: Array, edges: Array, k: int | None) -> tuple[Array, Array]:
-    """The k largest eigenpairs of M + M', only such as are positive beyond rounding.
+    """The k largest eigenpairs of M + M', without those that are not positive beyond rounding.
 
-    M holds the blocks above the diagonal. Of two views that is one block, whose singular values
-    are the eigenvalues.
+    M holds the blocks above the diagonal. With two views that is one block, and its singular
+    values are the eigenvalues.
     """
     if len(edges) == 3:
         with blas_threads(len(M)):

@@ -2,8 +2,8 @@
 
 A component is a score t and weights w such that both are regressions of the rows and columns
 of X on each other (on the score of Y for partial least squares); then X is deflated by it. A
-missing entry is left out of every sum: where nothing is missing, these are the power method
-and the textbook's PLS, and with gaps they still need no other value than those observed.
+missing entry is left out of every sum. Where nothing is missing, these are the power method
+and the PLS of the textbooks; with gaps, they still use all observed entries and nothing else.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def nipals(
 ) -> Components:
     """The components, by alternating regressions on X and Y themselves.
 
-    ``deflation`` is "regression" or "canonical". X is centred and scaled, columns of a length up to
-    ``grain`` are rounding in it, with zeros where ``observed`` (n x d) is False: every
+    ``deflation`` is "regression" or "canonical". X is centred and scaled; columns of a length up
+    to ``grain`` are rounding. It has zeros where ``observed`` (n x d) is False, and every
     regression then runs over the observed entries only.
     """
     trace = float(np.vdot(X, X))
@@ -132,8 +132,8 @@ def nipals_axes(
 
     Columns of a length up to ``grain`` are rounding.
 
-    They begin with those of X as it stands, which are the answer where nothing is missing, and
-    are kept orthonormal (Gram and Schmidt), so that the scores of complete rows are X V.
+    The iteration starts from the axes of X as it stands, which are the answer where nothing is
+    missing. Axes are kept orthonormal (Gram-Schmidt), so the scores of complete rows are X V.
     """
     X, M = X.copy(), None if observed is None else observed.astype(np.float64)
     starts = truncated_svd(X, len(X), grain)[2].T

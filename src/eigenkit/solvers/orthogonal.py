@@ -1,8 +1,8 @@
-"""PLS after what is orthogonal to y has been taken out of X (orthogonal signal correction).
+"""PLS after the variation of X that is orthogonal to y was removed: orthogonal signal correction.
 
 With W the left singular vectors of X'Y (for one response X'y / |X'y|) and T = Xi W, the loadings
-Xi'T have a part outside the span of W: variation of X that goes along with T and tells nothing of
-y. Its leading direction w_o gives an orthogonal component, and X is freed of it:
+Xi'T have a part outside the span of W: variation of X that accompanies T but says nothing about y.
+Its leading direction w_o gives an orthogonal component, which is removed from X:
 
     E = Xi'T - W (T'T),   w_o its first left singular vector
     t_o = Xi w_o,  p_o = Xi't_o / t_o't_o,   Xi+1 = Xi - t_o p_o' = Xi (I - w_o p_o')
@@ -53,7 +53,7 @@ class Filter:
 
 
 def correct(X: Block, W: Array, wanted: int) -> Filter:
-    """Up to ``wanted`` orthogonal components; fewer where no more are there."""
+    """Up to ``wanted`` orthogonal components; fewer where X holds no more."""
     F = Filter()
     for _ in range(wanted):
         T = X.matmat(F.apply(W))

@@ -28,7 +28,7 @@ from scipy.special import betaln, digamma, expit, gammaln, xlogy
 from eigenkit.numerics.linalg import Array, triangular_factor
 
 SLAB = (0.5, 0.5)  # shape and rate of a: together with the normal a Cauchy slab
-NOISE = (1e-3, 1e-3)  # of t: next to nothing
+NOISE = (1e-3, 1e-3)  # of t: hardly any information
 
 LOG_2PI = float(np.log(2 * np.pi))
 

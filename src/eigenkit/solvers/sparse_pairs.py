@@ -5,9 +5,9 @@ scores of earlier pairs, it has a large
 
     w_x'X' (I - T T') (I - U U') Y w_y / (|X w_x| |Y w_y|)
 
-Only what earlier scores do not explain counts, but all of a score is its length, as weights are
-for X and Y themselves: without sparsity the pairs are those of CCA, and sparse scores overlap as
-little as pays. Projections are implicit, so sparse views stay sparse. Ways to find a pair:
+The numerator counts only what earlier scores do not explain; the lengths are those of whole
+scores, as the weights apply to X and Y themselves. Without sparsity the pairs are those of CCA.
+Projections are implicit, so sparse views stay sparse. Ways to find a pair:
 
 ============= ==========================================================================
 pmd           soft-thresholded singular vectors of X'Y (views taken as uncorrelated within)
@@ -93,7 +93,7 @@ class View:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing but rounding is left of any column: all of the rank is taken out."""
+        """Whether nothing but rounding is left of any column."""
         return bool(np.all(self.squares <= np.maximum(DEPENDENT * self.whole, self.grain**2)))
 
     def without(self, t: Array) -> View:

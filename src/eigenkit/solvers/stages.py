@@ -294,7 +294,8 @@ def direct(pencil: Pencil) -> tuple[Array, Array, Array, float]:
 def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution:
     """Measure an answer in the units of Z, bring it to those of X and fix its signs.
 
-    W and BW, which may have more columns, are overwritten. What is measured already is not again.
+    W and BW, which may have more columns, are overwritten. What the report has already is not
+    measured again.
     """
     keep = _beyond_rounding(pencil, found)
     known = not np.isnan(found.report.residual) and keep.size > 0 and bool(keep.all())

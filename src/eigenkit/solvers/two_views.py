@@ -1,10 +1,10 @@
-"""A Gaussian of two views with a latent variable behind them: what can be asked of it.
+"""A Gaussian model of two views that share a latent variable.
 
     (x, y) ~ N(m, C),   C = R'R,   z ~ N(0, I) with cov((x, y), z) = W
 
-so that E[z | v] = W'C^-1 (v - m), with the parts of W and C that belong to v where only some of
-the entries are there. Where entries are missing, their expectations given the others may stand in
-their places: E[z | v] is linear in v.
+so that E[z | v] = W'C^-1 (v - m) for a row v = (x, y). If v has only some of its entries, the
+corresponding parts of m, W and C are used. Missing entries may just as well be replaced by their
+expectations given the others, because E[z | v] is linear in v.
 
 :class:`SharedLatent` is fitted by maximum likelihood, in closed form, and with gaps by EM:
 
@@ -20,9 +20,9 @@ Wx = Sxx Ux sqrt(r), Wy = Syy Uy sqrt(r) (the first q columns). The model then i
 Sxx and Syy as they are and Sxx Ux diag(r) Uy' Syy between the views.
 
 How many components there are follows from -2 log likelihood + c_n q (dx + dy - q), the parameters
-that q of them need. Schwarz' c_n = log n is slow to believe in a weak one (at n = 200 and 6 + 5
+that q of them need. Schwarz' c_n = log n is reluctant to accept a weak one (at n = 200 and 6 + 5
 columns a third must have r > .38); Hannan and Quinn's c_n = 2 log log n is the slowest growth
-that still finds the true number in the end.
+that still finds the true number as n grows.
 
 Where entries are missing, EM: their expectation and covariance given the others complete the
 moments (E), and the closed form is taken of those (M).
@@ -41,12 +41,12 @@ from eigenkit.numerics.tolerances import EPS, grain
 
 LOG_2PI = float(np.log(2 * np.pi))
 
-# A correlation this close to 1 has no density; the data then are one view written twice.
+# With a correlation closer to 1 than this there is no density: one view determines the other.
 LARGEST = 1.0 - 1e-12
 
 
 class SingularView(ValueError):
-    """A covariance without an inverse: ``view`` 0 or 1, and the column that others give."""
+    """A singular covariance: of view 0 or 1, with a ``column`` that is a combination of others."""
 
     def __init__(self, view: int, column: int) -> None:
         super().__init__(f"column {column} of view {view} is a combination of those before it")
@@ -57,7 +57,7 @@ class SingularView(ValueError):
 class TwoViews:
     """Means, triangular factor of the covariance, loadings; the first columns are those of x.
 
-    E[z] given x, y or both are ``A_x``, ``A_y`` and ``A`` times what differs from the means.
+    E[z] given x, y or both is the difference from the means times ``A_x``, ``A_y`` or ``A``.
     """
 
     mean: Array
@@ -88,7 +88,7 @@ class TwoViews:
         return np.asarray(np.linalg.norm(self.R[self.d_x :, self.d_x :], axis=0))
 
     def log_density(self, white: Array) -> Array:
-        """Of rows that R^-1 (or its part for x) has made white."""
+        """The log density of rows that were whitened by R^-1, or by its part for x."""
         logs = np.log(np.abs(np.diag(self.R)[: white.shape[1]]))
         constant = white.shape[1] * LOG_2PI + 2 * logs.sum()
         return np.asarray(-0.5 * (constant + np.sum(white**2, axis=1)))
@@ -104,7 +104,7 @@ def _solve(R: Array, W: Array) -> Array:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Rows that lack the same entries: their number and what is there."""
+    """Rows that lack the same entries: their numbers, and the columns that they have."""
 
     rows: np.ndarray
     seen: np.ndarray
@@ -127,7 +127,7 @@ class Completed:
 
 
 def complete(V: Array, mean: Array, C: Array, groups: list[Pattern], w: Array) -> Completed:
-    """What the Gaussian says of the gaps; ``spread`` is summed with the weights w."""
+    """The gaps filled by the Gaussian; ``spread`` is summed with the weights w."""
     filled, spread, density = V.copy(), np.zeros_like(C), np.zeros(len(V))
     for g in groups:
         L = sla.cholesky(C[np.ix_(g.seen, g.seen)], lower=True)

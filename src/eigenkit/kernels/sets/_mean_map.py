@@ -11,7 +11,7 @@ from eigenkit.kernels.sets._sets import SetKernel, per_distance, sample, sums
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, filled, random_of
 
-# Pairs of vectors whose distances are looked at to find their median; rows in one product.
+# Vectors between which distances are taken to find their median; rows in one product.
 PAIRS, ROWS = 2000, 1024
 
 

@@ -227,7 +227,7 @@ class SetKernel(TransformerMixin, BaseEstimator):
 
 
 def _unit_diagonal(K: Array, own: Array, other: Array) -> Array:
-    """K over the sizes; an empty set is like every other empty one and like nothing else."""
+    """K divided by the sizes; an empty set equals other empty ones, and resembles nothing else."""
     empty, hollow = own == 0, other == 0
     K /= np.where(empty, 1, own)[:, None]
     K /= np.where(hollow, 1, other)
