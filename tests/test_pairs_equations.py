@@ -190,7 +190,9 @@ def test_greedy_stops_where_the_views_are_used_up(rng):
 def test_pairs_have_unit_scores_that_earlier_ones_do_not_explain(method, scale, rng):
     X, Y = _views(rng)
     count = Sparsity(0.0, 3) if method == "greedy" else Sparsity(0.2)
-    found = sparse_pairs(Centered(X), Centered(Y), 2, method, _request(count, count, 1e-9), scale)
+    found = sparse_pairs(
+        Centered(X), Centered(Y), method, [_request(count, count, 1e-9)] * 2, scale
+    )
     S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
     np.testing.assert_allclose(np.linalg.norm(S, axis=0), 1.0, rtol=1e-10)
     np.testing.assert_allclose(np.linalg.norm(T, axis=0), 1.0, rtol=1e-10)
@@ -233,7 +235,7 @@ def test_pairs_end_with_the_rank(method, rng):
     X = X @ rng.normal(size=(6, 3)) @ rng.normal(size=(3, 6))
     Y = Y @ rng.normal(size=(4, 2)) @ rng.normal(size=(2, 4))
     count = Sparsity(0.0, 4) if method == "greedy" else Sparsity(0.0)
-    found = sparse_pairs(Centered(X), Centered(Y), 6, method, _request(count, count, 1e-9), True)
+    found = sparse_pairs(Centered(X), Centered(Y), method, [_request(count, count, 1e-9)] * 6, True)
     assert found.W_x.shape == (6, 2)
     assert found.W_y.shape == (4, 2)
 
@@ -244,18 +246,18 @@ def test_large_views_give_the_pairs_of_small_ones(method, rng, monkeypatch):
     X, Y = _views(rng)
     count = Sparsity(0.0, 3)
     request = _request(count, count, 1e-10)
-    kept = sparse_pairs(Centered(X), Centered(Y), 2, method, request, True)
+    kept = sparse_pairs(Centered(X), Centered(Y), method, [request] * 2, True)
     monkeypatch.setattr(module, "CROSS_LIMIT", 7)
     monkeypatch.setattr(lasso_module, "GRAM_ORDER", 3)
-    found = sparse_pairs(Centered(X), Centered(Y), 2, method, request, True)
+    found = sparse_pairs(Centered(X), Centered(Y), method, [request] * 2, True)
     np.testing.assert_allclose(found.W_x, kept.W_x, atol=1e-6 * np.abs(kept.W_x).max())
     np.testing.assert_allclose(found.W_y, kept.W_y, atol=1e-6 * np.abs(kept.W_y).max())
 
 
 def test_sweeps_are_those_of_the_longest_pair_and_converged_means_all(rng):
     X, Y = _views(rng)
-    given = Centered(X), Centered(Y), 2, "pmd"
-    free = sparse_pairs(*given, _request(tol=1e-10), True)
+    given = Centered(X), Centered(Y), "pmd"
+    free = sparse_pairs(*given, [_request(tol=1e-10)] * 2, True)
     each = []
     x, y = View.of(given[0], True), View.of(given[1], True)
     for _ in range(2):
@@ -265,7 +267,7 @@ def test_sweeps_are_those_of_the_longest_pair_and_converged_means_all(rng):
     assert free.n_iter == max(each)
     assert free.converged
     assert len(set(each)) == 2
-    between = sparse_pairs(*given, _request(tol=1e-10, max_iter=min(each)), True)
+    between = sparse_pairs(*given, [_request(tol=1e-10, max_iter=min(each))] * 2, True)
     assert not between.converged
     assert between.n_iter == min(each)
 
@@ -292,7 +294,7 @@ def test_least_squares_takes_the_best_correlated_targets(rng):
     r = np.sum(A @ W * (B @ root), axis=0) / np.linalg.norm(A @ W, axis=0)
     order = np.argsort(-np.abs(r))[:2]
     request = _request(Sparsity(0.25), Sparsity(0.0))
-    found = sparse_pairs(Centered(X), Centered(Y), 2, "least_squares", request, True)
+    found = sparse_pairs(Centered(X), Centered(Y), "least_squares", [request] * 2, True)
     for column, j in enumerate(order):
         score = (X - X.mean(axis=0)) @ found.W_x[:, column]
         expected = A @ W[:, j] / np.linalg.norm(A @ W[:, j])
@@ -392,5 +394,5 @@ def test_scores_are_judged_by_their_own_lengths():
     """What both views share is 1e-7 as long as what they do not."""
     own, shared, other = sla.hadamard(8)[:, 1:4].T
     X, Y = (np.column_stack([long, 1e-7 * shared]) for long in (own, other))
-    found = sparse_pairs(Centered(X), Centered(Y), 1, "pmd", _request(), scale=False)
+    found = sparse_pairs(Centered(X), Centered(Y), "pmd", [_request()], scale=False)
     np.testing.assert_array_equal(found.W_x[:, 0] != 0, [False, True])
