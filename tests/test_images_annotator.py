@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ from eigenkit.images.ridge import (
     thresholds,
 )
 from eigenkit.images.term_reports import UNSEEN
-from eigenkit.images.unseen import unseen_trials
+from eigenkit.images.unseen import unseen_trials, views_apart
 from eigenkit.images.weights import (
     Candidate,
     choose,
@@ -506,6 +507,20 @@ def test_thresholds_for_views_that_nobody_has_seen():
         ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(new, truth)
     with pytest.raises(ValueError, match="views='side' is not known: choose one of 'auto'"):
         ImageAnnotator(views="side").fit(sets, Y)
+
+
+def test_pictures_beside_the_folders_of_views_have_a_name_for_that():
+    sets, Y, terms = make_shapes(24, size=32)
+    both = [
+        ImageSet(
+            one.name, tuple(replace(p, view="" if i else "a") for i, p in enumerate(one.pictures))
+        )
+        for one in sets
+    ]
+    model = ImageAnnotator(["hsv"], size=(32, 32), views=True).fit(both, Y, terms)
+    assert list(model.weights_) == ["hsv mean map, no view", "hsv mean map, a"]
+    parts, _ = views_apart(both)
+    assert [part.name for part in parts[:2]] == ["set0000, no view", "set0000, a"]
 
 
 def test_for_unseen_views_every_view_is_a_row():

@@ -215,6 +215,14 @@ def test_links_out_of_the_folder_are_left_out_with_other_unreadable_files(
         assert sum("left out: " in note and f"/{name}" in note for note in left) == 1
 
 
+def test_a_link_to_itself_is_no_picture(folder):
+    (folder / "a" / "round.png").symlink_to("round.png")
+    with pytest.raises(FileError, match=r"round\.png: it cannot be read \(Too many levels"):
+        read_sets(folder)
+    with pytest.warns(ImageWarning, match="left out: .*round"):
+        assert len(read_sets(folder, unreadable="skip")) == 2
+
+
 def test_links_of_folders_lead_nowhere_outside(folder, tmp_path):
     (tmp_path / "other").mkdir()
     Image.new("RGB", (6, 4)).save(tmp_path / "other" / "1.png")

@@ -13,6 +13,7 @@ import pytest
 
 from axe import needs_axe, violations
 from browsing import Visit, needs_browser
+from eigenkit.evaluation.metrics import auc_per_label, rates_of
 from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
 from eigenkit.images.page import render_page, write_page
@@ -54,6 +55,14 @@ def test_a_record_is_plain_and_complete(record):
     assert len(shares) == 3
     assert max(abs(v) for e in first["evidence"] for s in e["shares"].values() for v in s) == 100
     assert record["sets"][1]["given"] is None
+    assert record["sees"] == {
+        "thumbnail mean map": "colours, place by place",
+        "correlation-16 pyramid": "brightness in patches",
+    }
+    for j, parts in first["parts"].items():
+        assert next(name for name, _ in parts) == "any set"
+        p = next(p for term, p, _ in first["scores"] if term == j)
+        assert 1 / (1 + np.exp(-sum(v for _, v in parts))) == pytest.approx(p, abs=2e-3)
 
 
 def test_nothing_of_the_data_is_markup(record):
@@ -73,6 +82,10 @@ def test_fitted_and_compared_records():
     fitted = fitted_record(model.fit(sets, Y, terms), sets, "fit", tell)
     assert told == [(step, i + 1, 40) for step in ("evidence", "page") for i in range(40)]
     assert all(one["evidence"] for one in fitted["sets"])
+    assert all(len(one["parts"]) == 3 for one in fitted["sets"])
+    assert {n for one in fitted["sets"] for p in one["parts"].values() for n, _ in p} == {
+        "correlation-16 pyramid"
+    }
     assert fitted["grids"].keys() == {"correlation-16 pyramid"}
     assert all(one["name"] not in [n for n, _ in one["near"]] for one in fitted["sets"])
     rivals = ["set kernels, equal weights", "mean of vectors, linear"]
@@ -83,6 +96,12 @@ def test_fitted_and_compared_records():
     assert [row["name"] for row in record["methods"]] == [row.name for row in found.rows]
     assert len(record["sets"]) == 40
     assert "(recommended)" in render_page(record)
+    S, chosen = np.zeros(Y.shape), np.zeros(Y.shape)
+    for model, test in found.held_out:
+        S[test] = model.decision_function([sets[i] for i in test])
+        chosen[test] = S[test] > model.thresholds_
+    assert [t["auc"] for t in record["terms"]] == pytest.approx(auc_per_label(Y, S), abs=1e-4)
+    assert [t["f1"] for t in record["terms"]] == pytest.approx(rates_of(Y, chosen)["f1"], abs=1e-4)
 
 
 @pytest.mark.slow
@@ -218,6 +237,12 @@ def test_keys_and_evidence(visit):
         " let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 40; return n; })()"
     )
     assert page.evaluate(painted) > 50
+    assert "orange speaks for it" in page.locator("dialog .note").first.inner_text()
+    reasons = page.locator("dialog").inner_text()
+    assert "What speaks for " in reasons
+    assert "brightness in patches (correlation-16 pyramid), drawn above" in reasons
+    assert "any set" in reasons
+    assert "they add up to" in reasons
     assert page.locator("dialog h2").inner_text() == EVIL
     assert page.locator("dialog .near > div").count() == 5
     page.keyboard.press("ArrowRight")

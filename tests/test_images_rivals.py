@@ -16,11 +16,11 @@ from eigenkit.images.comparison import (
     as_records,
     compare,
     figures,
-    measures,
     verdict,
 )
 from eigenkit.images.ridge import thresholds
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
+from eigenkit.images.term_reports import measures
 from eigenkit.images.weights import bank_of, fit_judged
 from eigenkit.solvers.kernel_weights import silp
 

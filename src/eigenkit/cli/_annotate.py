@@ -132,8 +132,8 @@ def predict(
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import output_format
     from eigenkit.images import adapt, load_annotator
-    from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
+    from eigenkit.images.term_reports import how_good, in_words
 
     read = [model, labels, given["table"]]
     place, page = _outputs(read, force, None if out == "-" else out, report)
@@ -210,7 +210,7 @@ def compare(
 def _outputs(inputs: list[str | None], force: bool, *wanted: str | None) -> list[Any]:
     """The places of outputs, which no picture may lose to them."""
     from eigenkit.files import FileError
-    from eigenkit.images.files import SUFFIXES
+    from eigenkit.images.folders import SUFFIXES
 
     for path in filter(None, wanted):
         if Path(path).suffix.lower() in SUFFIXES and Path(path).exists():

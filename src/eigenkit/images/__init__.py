@@ -10,7 +10,8 @@ from eigenkit.images.adaptation import adapt
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.explain import Evidence, Explanation
-from eigenkit.images.files import ImageSet, Picture, read_sets
+from eigenkit.images.files import ImageSet, Picture
+from eigenkit.images.folders import read_sets
 from eigenkit.images.kernels import Plan
 from eigenkit.images.labels import read_labels
 from eigenkit.images.model_file import load_annotator, save_annotator

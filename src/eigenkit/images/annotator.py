@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.checks import (
     check_groups,
     check_patches,
@@ -40,6 +39,7 @@ from eigenkit.images.weights import (
     mixed,
     unit_diagonal,
 )
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import unchanged_on_error
 
 # The threshold of a term that one set carries or none; the opposite where all carry it.

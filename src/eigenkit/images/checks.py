@@ -14,12 +14,12 @@ from scipy.sparse import issparse
 from eigenkit.estimators._encoding import check_groups as groups_of_samples
 from eigenkit.exceptions import ImageWarning
 from eigenkit.files._common import composed
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import Descriptor, check_once
 from eigenkit.images.extraction import Cache, Vectors
-from eigenkit.images.files import ImageSet, tell_names
+from eigenkit.images.files import ImageSet, view_in_words
+from eigenkit.images.folders import tell_names
 from eigenkit.images.weights import WEIGHTS
-from eigenkit.numerics.linalg import real_numbers
+from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import check_choice, check_jobs, check_seed, counted, shown
 
 
@@ -157,10 +157,10 @@ def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
         return
     new = [(one.name, view) for one in sets for view in one.views if view not in known]
     if new:
-        n = len({name for name, _ in new})
+        n, (name, view) = len({name for name, _ in new}), new[0]
         warnings.warn(
             f"views that no training set shows are in {n} of {counted(len(sets), 'set')}, such as "
-            f"{shown(new[0][1])} of set {shown(new[0][0])}: kernels within views leave their "
+            f"{shown(view_in_words(view))} of set {shown(name)}: kernels within views leave their "
             "pictures out, and a set with no other picture is annotated as if nothing were known "
             "of it",
             ImageWarning,

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import mean_auc
-from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities
 from eigenkit.kernels.sets import MeanMap
+from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead, blas_threads
 
 # The part of the second regression in the scores.

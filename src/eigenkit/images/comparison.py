@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.evaluation.metrics import mean_auc, rates_of
 from eigenkit.images.annotator import ImageAnnotator
-from eigenkit.images.arrays import Array
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Tell, Vectors, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
 from eigenkit.images.kernels import equal_weights, subsets
-from eigenkit.images.ridge import precision_at_one
 from eigenkit.images.rivals import CHOSEN, FITTED, PLAIN, RIVALS, Fold
+from eigenkit.images.term_reports import measures
 from eigenkit.images.unseen import views_apart
 from eigenkit.images.weights import folds_of
+from eigenkit.numerics.linalg import Array
 
 MEASURES = ("auc", "p1", "f1")
 
@@ -244,47 +243,6 @@ def _set_kernel_weights(model: ImageAnnotator) -> Array:
     used = next(iter(subsets(model.kernels, kernels, "equal").values()))
     within = any(k.view is not None for k, b in zip(kernels, model._base_, strict=True) if b)
     return equal_weights(used, kernels, within)
-
-
-def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:
-    """Mean AUC, precision at one, and mean F1 over the terms that occur."""
-    f1 = rates_of(Y, thresholds < S)["f1"][Y.any(axis=0)]
-    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if len(f1) else 0.0
-
-
-def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
-    """How well a model's scores tell known terms, and over which of them the means go.
-
-    Rows of NaN are sets of which no term is known. What no term tells is None.
-    """
-    there = np.isfinite(Y).all(axis=1)
-    if not there.any():
-        return {}
-    Y = Y[there]
-    found = measures(Y, S[there], np.asarray(model.thresholds_))
-    occurs, everywhere, names = Y.any(axis=0), Y.all(axis=0), np.array(model.terms_)
-    of_auc, of_f1 = names[occurs & ~everywhere].tolist(), names[occurs].tolist()
-    return {
-        "mean AUC": found[0] if of_auc else None,
-        "precision at one": found[1] if of_f1 else None,
-        "mean F1": found[2] if of_f1 else None,
-        "terms of AUC": of_auc,
-        "terms of F1": of_f1,
-    }
-
-
-def in_words(good: dict[str, Any]) -> str:
-    """What :func:`how_good` found, on one line."""
-    figures = ", ".join(
-        f"{key} {'not known' if value is None else format(value, '.3f')}"
-        for key, value in good.items()
-        if not key.startswith("terms")
-    )
-    apart, occurring = len(good["terms of AUC"]), len(good["terms of F1"])
-    return (
-        f"{figures} (F1 over the terms of the model that some of these sets carry: {occurring}; "
-        f"AUC over those that others do not: {apart})"
-    )
 
 
 def _level(rows: Sequence[Row]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.extraction import Tell
-from eigenkit.images.files import read_sets
+from eigenkit.images.folders import read_sets
 from eigenkit.images.labels import read_labels
 from eigenkit.images.model_file import load_annotator, save_annotator
 from eigenkit.images.page import write_page
@@ -17,7 +17,7 @@ from eigenkit.images.record import predicted_record
 from eigenkit.images.shapes import make_shapes, write_folder
 from eigenkit.images.term_reports import term_reports
 
-N_TRAIN, N_TEST, SIZE = 120, 40, (64, 64)
+N_TRAIN, N_TEST, SIZE = 120, 40, (96, 96)
 
 
 def run(folder: Path, random_state: int = 0, tell: Tell = None) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel
+from eigenkit.numerics.linalg import Array
 
 NEIGHBOURS = 5
 # The name of the part that a regression on what kernels say of all terms has.
@@ -47,7 +47,7 @@ class Evidence:
     picture: int
     kernel: str
     radius: int
-    places: Array
+    places: np.ndarray
     shares: Array
 
 

@@ -1,40 +1,25 @@
-"""Sets of images from folders: nothing outside the folder is read, nothing too large decoded."""
+"""Pictures and sets of them: bytes to pixels, with limits before anything is decoded."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
-import stat
-import unicodedata
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._common import composed
-from eigenkit.images.decoding import (
-    FORMATS,
-    MAX_PIXELS,
-    content_of,
-    decode,
-    guarded,
-    is_deep,
-    pillow,
-    too_large,
-)
-from eigenkit.images.tables import read_rows
 from eigenkit.shell import shown
 
-# What systems put into folders by themselves, and nobody means: archives of a Mac, previews.
-LEFT_BY_SYSTEMS = ("__macosx", "@eadir", "thumbs.db", "desktop.ini", "$recycle.bin")
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP")  # by content; no other decoder is ever run
+MAX_PIXELS = 50_000_000
+MAX_BYTES = 200_000_000
 
 Pixels = np.ndarray  # (height, width, 3), unsigned bytes
 
@@ -55,6 +40,8 @@ class Picture:
         The file; read when pixels are asked for.
     array : array of shape (height, width, 3), optional
         The pixels, where there is no file.
+    max_pixels : int
+        A file with more pixels is refused.
     """
 
     name: str
@@ -77,7 +64,7 @@ class Picture:
         if self.array is not None:
             return self.array.shape[0], self.array.shape[1]
         with guarded(self.path):
-            image = pillow().open(io.BytesIO(content_of(self.path)), formats=FORMATS)
+            image = opened(self.path, content_of(self.path), self.max_pixels)
             turned = image.getexif().get(0x0112, 1) >= 5  # orientations that exchange the sides
         return image.size if turned else (image.size[1], image.size[0])
 
@@ -121,7 +108,7 @@ class ImageSet:
         cls, name: str, arrays: Iterable[Any], views: Sequence[str] | None = None
     ) -> ImageSet:
         """A set of arrays: (height, width) or (height, width, 3), bytes or numbers in [0, 1]."""
-        images = [_as_bytes(name, i, array) for i, array in enumerate(arrays)]
+        images = [_from_array(name, i, array) for i, array in enumerate(arrays)]
         if not images:
             raise ValueError(f"set {shown(name)} holds no image: give at least one.")
         shows = list(views) if views is not None else [""] * len(images)
@@ -133,7 +120,7 @@ class ImageSet:
                 Picture(
                     f"{i}",
                     composed(str(view)),
-                    _digest(array.tobytes() + repr(array.shape).encode()),
+                    digest(array.tobytes() + repr(array.shape).encode()),
                     None,
                     array,
                 )
@@ -142,7 +129,7 @@ class ImageSet:
         )
 
 
-def _as_bytes(name: str, i: int, array: Any) -> np.ndarray:
+def _from_array(name: str, i: int, array: Any) -> np.ndarray:
     given = np.asarray(array)
     if given.ndim == 2:
         given = np.repeat(given[:, :, None], 3, axis=2)
@@ -162,225 +149,14 @@ def _as_bytes(name: str, i: int, array: Any) -> np.ndarray:
     return np.round(255 * numbers).astype(np.uint8)
 
 
-def _digest(content: bytes) -> str:
+def view_in_words(view: str) -> str:
+    """A view by its name; pictures beside the folders of views have none."""
+    return view or "no view"
+
+
+def digest(content: bytes) -> str:
+    """What tells a picture from others."""
     return hashlib.sha256(content).hexdigest()
-
-
-# -- folders ----------------------------------------------------------------------------
-
-
-def read_sets(
-    folder: str | os.PathLike[str],
-    *,
-    table: str | os.PathLike[str] | None = None,
-    unreadable: str = "error",
-    max_pixels: int = MAX_PIXELS,
-) -> list[ImageSet]:
-    """Sets of images from a folder of folders, or as a table groups files.
-
-    ``folder/<set>/<file>`` is an image of a set, ``folder/<set>/<view>/<file>`` one of a view of
-    it. PNG, JPEG, TIFF and WebP are read, whatever their names say, and other files are left
-    alone with a warning; hidden ones, and what systems leave in folders (``__MACOSX``,
-    ``Thumbs.db``), without. Headers are checked now, pixels are decoded when they are needed.
-
-    Parameters
-    ----------
-    folder : path
-    table : path, optional
-        A CSV file with the columns ``file`` (relative to the folder), ``set`` and, if there are
-        views, ``view``; the folder may then have any shape. The order of its rows does not
-        count; a file may be in a set once, and a warning names files of several sets.
-    unreadable : {"error", "skip"}
-        Refuse a file that cannot be read, or leave it out with a warning.
-    max_pixels : int
-        Images with more pixels are refused before they are decoded.
-
-    Returns
-    -------
-    list of ImageSet
-        In the order of their names, their pictures by view and file.
-    """
-    if unreadable not in ("error", "skip"):
-        raise ValueError(f"unreadable={unreadable!r} is not known: give 'error' or 'skip'.")
-    root = Path(folder)
-    if not root.is_dir():
-        file = "it is a file: give the folder of images." if root.exists() else ""
-        raise FileError(folder, file or "there is no such folder.")
-    listed = _from_table(root, Path(table)) if table is not None else _from_folder(root)
-    sets: dict[str, list[Picture]] = {}
-    dark: list[str] = []
-    for name, view, path in listed:
-        picture = _checked(root, path, view, unreadable, max_pixels, dark)
-        if picture is not None:
-            sets.setdefault(name, []).append(picture)
-    what = (
-        "pictures of 16 bits without a pixel above 4095 become nearly black: if their pixels have "
-        "12 bits, multiply them by 16"
-    )
-    tell_names(dark, what, stacklevel=3)
-    if not sets:
-        raise FileError(
-            folder,
-            "it holds no set of images: give a folder with a folder of images for every set, or a "
-            "table that says which files are a set.",
-        )
-    return [ImageSet(name, tuple(sets[name])) for name in sorted(sets)]
-
-
-def _checked(
-    root: Path, path: Path, view: str, unreadable: str, max_pixels: int, dark: list[str]
-) -> Picture | None:
-    try:
-        _check_inside(root, path)
-        content = content_of(path)
-        picture = Picture(readable(path.name), view, _digest(content), path, None, max_pixels)
-        deep = _check_header(path, content, max_pixels)
-        if deep or unreadable == "skip":
-            image = decode(path, content, max_pixels)
-            if image.info.get("bits") == 16 and np.asarray(image).max() < 4096 // 256:
-                dark.append(picture.name)
-    except FileError as error:
-        if unreadable == "error":
-            raise
-        warnings.warn(f"left out: {error}", ImageWarning, stacklevel=3)
-        return None
-    return picture
-
-
-def _check_header(path: Path, content: bytes, max_pixels: int) -> bool:
-    """Refuse what is too large or no image; whether pixels have more than 8 bits."""
-    with guarded(path):
-        image = pillow().open(io.BytesIO(content), formats=FORMATS)
-        if image.width * image.height > max_pixels:
-            raise too_large(path, f"{image.width} x {image.height} pixels", max_pixels)
-        return is_deep(image)
-
-
-def readable(name: str) -> str:
-    """A name of a file as text that every output can hold, with letters in one piece."""
-    return composed(os.fsencode(name).decode("utf-8", "replace"))
-
-
-def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
-    strange: list[Path] = []
-    names: dict[str, Path] = {}
-    for child in _listed(root):
-        if not child.is_dir():
-            strange.append(child)
-            continue
-        name = readable(child.name)
-        if names.setdefault(name, child) != child:
-            raise FileError(child, f"there are two folders named {shown(name)}: rename one.")
-        found = list(_images(child, "", strange))
-        for view in _folders(child):
-            found += _images(view, readable(view.name), strange)
-            for deeper in _folders(view):
-                strange += _files_below(deeper)
-        if not found:
-            raise FileError(
-                child,
-                "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its "
-                "views: remove the folder or fill it.",
-            )
-        yield from ((name, view, path) for view, path in found)
-    _tell_strange(strange)
-
-
-def _is_meant(name: str) -> bool:
-    return not name.startswith(".") and name.lower() not in LEFT_BY_SYSTEMS
-
-
-def _listed(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if _is_meant(path.name))
-
-
-def _folders(folder: Path) -> list[Path]:
-    return [path for path in _listed(folder) if path.is_dir()]
-
-
-def _files_below(folder: Path) -> list[Path]:
-    below = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
-
-
-def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
-    for path in _listed(folder):
-        if path.is_dir():
-            continue
-        if path.suffix.lower() in SUFFIXES:
-            yield view, path
-        else:
-            strange.append(path)
-
-
-def _tell_strange(strange: Sequence[Path]) -> None:
-    if strange:
-        kinds = sorted({path.suffix.lower() for path in strange} - {""})
-        warnings.warn(
-            "files in no folder of a set, below the folders of views or with other names than "
-            f"{', '.join(SUFFIXES)} are left alone, here {len(strange)} such as "
-            f"{shown(readable(strange[0].name))}"
-            + (f" ({', '.join(map(readable, kinds[:6]))})" if kinds else ""),
-            ImageWarning,
-            stacklevel=4,
-        )
-
-
-def _check_inside(root: Path, path: Path) -> None:
-    """It must be a file that lies in the folder when links are followed."""
-    true = path.resolve()
-    if not true.is_relative_to(root.resolve()):
-        raise FileError(path, "it is a link that leads out of the folder: copy the image instead.")
-    try:
-        regular = stat.S_ISREG(true.stat().st_mode)
-    except OSError as error:
-        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
-    if not regular:
-        raise FileError(path, "it is not a file: remove it.")
-
-
-def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
-    """As a folder gives them: models depend on the order of pictures, and a table has any."""
-    rows = read_rows(table)
-    names = next(rows, (0, []))[1]
-    for wanted in ("file", "set"):
-        if wanted not in names:
-            raise FileError(table, f"it has no column {wanted!r}: its columns are {names}.")
-    found: dict[tuple[str, str], tuple[str, str, Path]] = {}
-    for line, cells in rows:
-        row = dict(zip(names, cells, strict=False))
-        if not row.get("file") or not row.get("set"):
-            raise FileError(table, "a row needs a file and a set.", line=line)
-        path, name = _as_on_disk(root, row["file"]), composed(row["set"])
-        # What the table itself says; where links lead is a matter of the file.
-        if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
-            raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
-        place = os.path.relpath(path, root)
-        if (name, place) in found:
-            message = f"{shown(place)} is in the set {shown(name)} already: give it once."
-            raise FileError(table, message, line=line)
-        found[name, place] = name, composed(row.get("view") or ""), path
-    times = Counter(place for _, place in found)
-    shared = [place for place, n in times.items() if n > 1]
-    tell_names(shared, "files are in more than one set", stacklevel=4)
-    return sorted(found.values())
-
-
-def _as_on_disk(root: Path, file: str) -> Path:
-    """The file of that name, which may be there with letters in one piece or in several."""
-    forms = (file, composed(file), unicodedata.normalize("NFD", file))
-    return next((root / name for name in forms if os.path.exists(root / name)), root / file)
-
-
-def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
-    """Warn of so many things with the names of some, if there are any."""
-    if names:
-        warnings.warn(
-            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
-            + (" and more" if len(names) > 5 else ""),
-            ImageWarning,
-            stacklevel=stacklevel,
-        )
 
 
 def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarray:
@@ -388,3 +164,114 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarra
     scale = 48 / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
     return np.array([one.pictures[0].pixels(small) for one in sets])
+
+
+# -- decoding ---------------------------------------------------------------------------
+
+
+def pillow() -> Any:
+    """The imaging library, which is an extra."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("reading images needs pillow: pip install pillow.") from error
+    return Image
+
+
+@contextmanager
+def guarded(path: Path | None) -> Iterator[None]:
+    """What a decoder throws at a damaged file becomes one sentence about it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about metadata; sizes are checked here
+            yield
+    except (FileError, ImportError):
+        raise
+    except Exception as error:
+        if type(error).__name__ == "DecompressionBombError":
+            raise too_large(path, "too many pixels", MAX_PIXELS) from error
+        raise FileError(
+            path, f"it cannot be read as an image ({_reason(error)}): repair or remove it."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if type(error).__name__ == "UnidentifiedImageError":
+        return "it is not a PNG, JPEG, TIFF or WebP file"
+    return text[:100] or type(error).__name__
+
+
+def too_large(path: Any, what: str, limit: int) -> FileError:
+    """The refusal of a file that would take too much memory."""
+    return FileError(path, f"it has {what}, the limit is {limit}: make it smaller.")
+
+
+def opened(path: Path | None, content: bytes, max_pixels: int) -> Any:
+    """An image whose header has been read: it is refused if it is too large or empty."""
+    image = pillow().open(io.BytesIO(content), formats=FORMATS)
+    if image.width * image.height > max_pixels:
+        raise too_large(path, f"{image.width} x {image.height} pixels", max_pixels)
+    if min(image.size) == 0:
+        raise FileError(path, "it has no pixels: remove it.")
+    return image
+
+
+def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
+    """An image as red, green and blue: upright, the first frame, on white where transparent."""
+    from PIL import ImageOps
+
+    Image = pillow()
+    with guarded(path):
+        image = opened(path, content, max_pixels)
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+        if not is_deep(image):
+            return _on_white(upright)
+        values = np.asarray(upright)
+        has_16 = image.mode.startswith("I;") or (image.mode, image.format) == ("I", "PNG")
+        found = Image.fromarray(_eight_bits(path, values, has_16)).convert("RGB")
+        found.info["bits"] = 16 if has_16 or values.max() > 255 else 8
+        return found
+
+
+def is_deep(image: Any) -> bool:
+    """Whether a pixel is one number of more than 8 bits."""
+    return bool(image.mode.startswith("I") or image.mode == "F")
+
+
+def _eight_bits(path: Path | None, values: np.ndarray, has_16: bool) -> np.ndarray:
+    """16 bits as 8; other numbers by how large they are: of 0..1, as 8 bits, or as 16."""
+    low, top = values.min(), values.max()
+    if not 0 <= low <= top <= 65535:  # nor is NaN
+        raise FileError(
+            path,
+            f"its pixels go from {low:g} to {top:g}: give numbers from 0 to 255, from 0 to 65535, "
+            "or, with a decimal point, from 0 to 1.",
+        )
+    if has_16 or top > 255:
+        return np.asarray(values // 256, dtype=np.uint8)
+    one = values.dtype.kind == "f" and top <= 1
+    return np.asarray(np.round(255 * values if one else values), dtype=np.uint8)
+
+
+def _on_white(image: Any) -> Any:
+    Image = pillow()
+    if "A" in image.getbands() or "transparency" in image.info:
+        seen = image.convert("RGBA")
+        white = Image.new("RGBA", seen.size, "white")
+        return Image.alpha_composite(white, seen).convert("RGB")
+    return image.convert("RGB")
+
+
+def content_of(path: Path | None) -> bytes:
+    """The bytes of a file, which is refused if it is too large."""
+    assert path is not None
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
+    if len(content) > MAX_BYTES:
+        raise too_large(path, f"more than {MAX_BYTES} bytes", MAX_BYTES)
+    return content

@@ -12,10 +12,10 @@ from typing import Any
 
 from eigenkit.files import FileError, atomic
 from eigenkit.images.annotator import ImageAnnotator
-from eigenkit.images.arrays import Array
 from eigenkit.images.files import ImageSet
 from eigenkit.images.model_file import load_annotator, save_annotator
 from eigenkit.models import versions
+from eigenkit.numerics.linalg import Array
 
 # What a comparison does not depend on.
 _OF_THE_RUN = ("cache", "n_jobs", "progress")

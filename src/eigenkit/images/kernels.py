@@ -12,13 +12,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import THESIS, Descriptor, check_once, check_own
 from eigenkit.images.extraction import Tell, Vectors
-from eigenkit.images.files import ImageSet
+from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
-from eigenkit.numerics.linalg import eigenpairs
+from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
 
@@ -231,7 +230,8 @@ class ViewKernel(BaseEstimator):
     @property
     def name(self) -> str:
         """In words."""
-        return self.plan.name if self.view is None else f"{self.plan.name}, {self.view}"
+        name = self.plan.name
+        return name if self.view is None else f"{name}, {view_in_words(self.view)}"
 
     def fit_transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
         """Learn from the sets; the kernel between them."""
@@ -281,7 +281,7 @@ class ViewKernel(BaseEstimator):
         width = len(self.preparation_.mean_)
         for part in _parts(chosen):
             pictures = [v for one in part for v in one]
-            raw = np.vstack(pictures) if pictures else np.zeros((0, width), dtype=np.float32)
+            raw: Any = np.vstack(pictures) if pictures else np.zeros((0, width), dtype=np.float32)
             where = None if places is None else np.tile(places, (len(pictures), 1))
             sizes = np.array([sum(map(len, one)) for one in part])
             yield self.preparation_.transform(raw, where), sizes

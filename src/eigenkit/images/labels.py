@@ -11,9 +11,9 @@ import numpy as np
 from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
-from eigenkit.images.arrays import Array
-from eigenkit.images.files import ImageSet, tell_names
-from eigenkit.images.tables import read_rows
+from eigenkit.images.files import ImageSet
+from eigenkit.images.folders import read_rows, tell_names
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import shown
 
 SEPARATORS = "|;,"

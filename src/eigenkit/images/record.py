@@ -7,30 +7,33 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator
-from eigenkit.images.arrays import Array
 from eigenkit.images.comparison import Comparison, as_records, verdict
-from eigenkit.images.decoding import pillow
+from eigenkit.images.descriptors import sees
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
-from eigenkit.images.extraction import Tell, subset, watched
-from eigenkit.images.files import ImageSet
+from eigenkit.images.extraction import Tell, Vectors, subset, watched
+from eigenkit.images.files import ImageSet, pillow
 from eigenkit.images.ridge import Spectrum
-from eigenkit.images.rivals import CHOSEN
+from eigenkit.images.rivals import CHOSEN, PLAIN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
 from eigenkit.images.unseen import views_apart
 from eigenkit.images.weights import IN_WORDS
+from eigenkit.numerics.linalg import Array
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
+# The kernels whose parts of a score are named, and what a set has whatever it shows.
+PARTS, ANY_SET = 6, "any set"
 LIKELY = 0.02
 NOT_KNOWN = (
-    "new sets whose terms are not known, so F1 and AUC are those of the training sets, every one "
-    "predicted without it"
+    "Their terms are not known, so F1 and AUC are those of the training sets, every one predicted "
+    "without it."
 )
+EXPLAINED = f'P@1 is how often the most probable term is right; the plain way is "{PLAIN}".'
 
 
 def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
@@ -45,6 +48,14 @@ def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
 
 
+class Reason(NamedTuple):
+    """What is shown beside the terms of a set."""
+
+    near: list[tuple[str, float, list[str]]]
+    evidence: list[Evidence]  # of the terms that are drawn
+    parts: list[dict[str, float]]  # for each of these, what kernels add to its log-odds
+
+
 def fitted_record(
     model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell = None
 ) -> dict[str, Any]:
@@ -53,15 +64,27 @@ def fitted_record(
         sets, _ = views_apart(sets)
     labelled = [sets[int(i)] for i in model._labelled_]
     K = model.training_kernel()
-    shown = _shown_terms(model, model._held_out_)
-    evidence = _held_out_evidence(model, labelled, shown, tell)
     np.fill_diagonal(K, -np.inf)
-    unseen = f"; for the figures of terms, {UNSEEN}" if model.views == "unseen" else ""
+    evidence = _held_out_evidence(model, labelled, _drawn_terms(model, model._held_out_), tell)
+    reasons = [
+        Reason(nearest_sets(model, row), pieces, _sums(pieces))
+        for row, pieces in zip(K, evidence, strict=True)
+    ]
+    unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
     return {
-        **_head(model, title, f"{OTHERS}{unseen}"),
+        **_head(model, title, f"sets of images, {OTHERS}.{unseen}"),
         "terms": _terms(model.report_),
-        **_sets(model, labelled, model._held_out_, model._Y_, K, sets, evidence, tell),
+        **_sets(model, labelled, model._held_out_, model._Y_, reasons, tell),
     }
+
+
+def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
+    """What the kernels whose evidence is drawn add, term by term; others are not known here."""
+    found: list[dict[str, float]] = [{} for _ in range(EVIDENCE if pieces else 0)]
+    for piece in pieces:
+        for parts, share in zip(found, piece.shares.sum(axis=0), strict=False):
+            parts[piece.kernel] = parts.get(piece.kernel, 0.0) + float(share)
+    return found
 
 
 def _held_out_evidence(
@@ -73,7 +96,7 @@ def _held_out_evidence(
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)
     if not explainer.pyramids:
-        return []
+        return [[] for _ in labelled]
     vectors = model._vectors(labelled, explainer.descriptors)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
     parts = [np.flatnonzero(group == name) for name in group]
@@ -96,8 +119,8 @@ def _lefts(model: ImageAnnotator, m: int, parts: list[np.ndarray]) -> Iterator[A
     return spectrum.without(A, alpha, parts)
 
 
-def _shown_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
-    """The terms of every set whose evidence is drawn: those predicted, the most probable first."""
+def _drawn_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
+    """Of every set the terms whose evidence is drawn: predicted ones, the most probable first."""
     rank = model.probabilities(S) + (model.thresholds_ < S)
     return np.asarray(np.argsort(-rank, axis=1)[:, :EVIDENCE])
 
@@ -110,19 +133,17 @@ def predicted_record(
     tell: Tell = None,
 ) -> dict[str, Any]:
     """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
-    explainer = Explainer(model)
-    reasons = [explainer(one) for one in watched("evidence", sets, len(sets), tell)]
-    S = np.array([why.scores for why in reasons])
-    K = np.array([_similarities(model, why) for why in reasons])
-    known = np.zeros(len(sets), dtype=bool) if Y is None else ~np.isnan(Y).any(axis=1)
-    reports = model.report_
-    if Y is not None and known.any():
-        reports = term_reports(model.terms_, Y[known], S[known], model.thresholds_)
     given = np.full((len(sets), len(model.terms_)), np.nan) if Y is None else Y
+    S, shown = _explained(model, sets, given, None, tell)
+    known = ~np.isnan(given).any(axis=1)
+    reports = model.report_
+    if known.any():
+        reports = term_reports(model.terms_, given[known], S[known], model.thresholds_)
+    what = "new sets of images."
     return {
-        **_head(model, title, "new sets" if known.any() else NOT_KNOWN),
+        **_head(model, title, what if known.any() else f"{what} {NOT_KNOWN}"),
         "terms": _terms(reports),
-        **_sets(model, sets, S, given, K, (), _of_reasons(model, S, reasons), tell),
+        **shown,
     }
 
 
@@ -135,27 +156,55 @@ def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> di
     for model, test in comparison.held_out:
         sets = [comparison.sets[int(i)] for i in test]
         vectors = subset(comparison.vectors, test)
-        explainer = Explainer(model)
-        places = watched("evidence", range(len(sets)), len(sets), tell)
-        reasons = [explainer(sets[k], subset(vectors, [k])) for k in places]
-        S[test] = [why.scores for why in reasons]
+        S[test], part = _explained(model, sets, comparison.Y[test], vectors, tell)
         limits[test] = model.thresholds_
-        K = np.array([_similarities(model, why) for why in reasons])
-        evidence = _of_reasons(model, S[test], reasons)
-        part = _sets(model, sets, S[test], comparison.Y[test], K, (), evidence, tell)
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
         train |= part["train"]
         grids |= part["grids"]
     terms = comparison.held_out[0][0].terms_
     return {
         **_head_of_folds(comparison, title),
-        "terms": _terms(term_reports(terms, comparison.Y, S - limits, np.zeros(1))),
+        "terms": _terms(term_reports(terms, comparison.Y, S, limits)),
         "sets": [rows[i] for i in sorted(rows)],
         "train": train,
         "grids": grids,
         "methods": as_records(comparison),
-        "methods_note": f"Means over folds ± standard errors. {verdict(comparison)}",
+        "methods_note": f"Means over folds ± standard errors. {verdict(comparison)} {EXPLAINED}",
     }
+
+
+def _explained(
+    model: ImageAnnotator,
+    sets: Sequence[ImageSet],
+    Y: np.ndarray,
+    vectors: Vectors | None,
+    tell: Tell,
+) -> tuple[Array, dict[str, Any]]:
+    """The scores of sets, and what is shown of them; their vectors may be known already."""
+    explainer = Explainer(model)
+    found = []
+    for k in watched("evidence", range(len(sets)), len(sets), tell):
+        found.append(explainer(sets[k], vectors and subset(vectors, [k])))
+    S = np.array([why.scores for why in found])
+    drawn = _drawn_terms(model, S)
+    reasons = [_reason(why, terms) for why, terms in zip(found, drawn, strict=True)]
+    return S, _sets(model, sets, S, Y, reasons, tell)
+
+
+def _reason(why: Explanation, terms: np.ndarray) -> Reason:
+    """What is shown of an explanation: the evidence of some terms, and their largest parts."""
+    evidence = [replace(piece, shares=piece.shares[:, terms]) for piece in why.evidence]
+    drawn = {piece.kernel for piece in evidence}
+    return Reason(why.neighbours, evidence, [_parts(why, int(j), drawn) for j in terms])
+
+
+def _parts(why: Explanation, j: int, drawn: set[str]) -> dict[str, float]:
+    """What the kernels that matter most, and those that are drawn, add to the score of a term."""
+    order = sorted(why.kernels, key=lambda name: -abs(why.kernels[name][j]))
+    named = [name for i, name in enumerate(order) if i < PARTS or name in drawn]
+    found = {ANY_SET: float(why.base[j])} | {name: float(why.kernels[name][j]) for name in named}
+    rest = [why.kernels[name][j] for name in order if name not in named]
+    return found | ({f"other kernels ({len(rest)})": float(sum(rest))} if rest else {})
 
 
 def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
@@ -169,28 +218,21 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
     names = dict.fromkeys(name for model in models for name in model.weights_)
     return {
         "title": title,
-        "what": f'every set predicted by a model that has not seen it, in the way "{CHOSEN}"'
-        + (f' (recommended is another one: "{comparison.recommended}")' if other else ""),
+        "what": "sets of images, every one predicted by a model that has not seen it, in the way "
+        f'"{CHOSEN}"'
+        + (f' (recommended is another one: "{comparison.recommended}").' if other else "."),
         "fitted": f"There is a model for each of {len(models)} folds, fitted on "
         f"{' to '.join(map(str, spread))} sets. F1 and AUC here and below are of all sets "
-        "together, each with the threshold of its fold; in the table of methods they are means "
-        "over folds.",
+        "together; in the table of methods they are means over folds.",
         "weights": [
             [name, float(np.mean([model.weights_.get(name, 0.0) for model in models]))]
             for name in names
         ],
+        "sees": _sees(models),
         "weights_chosen": "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
         + "; weights are means over folds",
         "few": [term for term in models[0].terms_ if term in few],
     }
-
-
-def _similarities(model: ImageAnnotator, why: Explanation) -> Array:
-    row = np.full(len(model._labelled_), -np.inf)
-    place = {model.set_names_[i]: k for k, i in enumerate(model._labelled_)}
-    for name, similarity, _ in why.neighbours:
-        row[place[name]] = similarity
-    return row
 
 
 def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
@@ -199,6 +241,7 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
         "what": what,
         "fitted": f"The model was fitted on {len(model._labelled_)} sets.",
         "weights": [[name, weight] for name, weight in model.weights_.items()],
+        "sees": _sees([model]),
         "weights_chosen": _how_chosen(model),
         "few": model.few_,
     }
@@ -206,6 +249,12 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
 
 def _how_chosen(model: ImageAnnotator) -> str:
     return f"{model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}"
+
+
+def _sees(models: Sequence[ImageAnnotator]) -> dict[str, str]:
+    """What the kernels of models look at, where that is known."""
+    found = {k.name: sees(k.plan.descriptor) for model in models for k in model._kernels_}
+    return {name: words for name, words in found.items() if words}
 
 
 def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:
@@ -223,42 +272,29 @@ def _rounded(value: float, digits: int = 4) -> float | None:
     return round(float(value), digits) if np.isfinite(value) else None
 
 
-def _of_reasons(
-    model: ImageAnnotator, S: Array, reasons: Sequence[Explanation]
-) -> list[list[Evidence]]:
-    """The evidence for the terms that are shown."""
-    shown = _shown_terms(model, S)
-    return [
-        [replace(piece, shares=piece.shares[:, shown[i]]) for piece in why.evidence]
-        for i, why in enumerate(reasons)
-    ]
-
-
 def _sets(
     model: ImageAnnotator,
     sets: Sequence[ImageSet],
     S: Array,
-    Y: Array,
-    K: Array,
-    train: Sequence[ImageSet],
-    evidence: Sequence[Sequence[Evidence]],
+    Y: np.ndarray,
+    reasons: Sequence[Reason],
     tell: Tell,
 ) -> dict[str, Any]:
     P = model.probabilities(S)
-    chosen = model.thresholds_ < S
-    near = [nearest_sets(model, row) for row in K]
-    shown = _shown_terms(model, S)
+    chosen, drawn = model.thresholds_ < S, _drawn_terms(model, S)
     rows = [
-        _one_set(one, P[i], chosen[i], Y[i], near[i])
+        {**_one_set(one, P[i], chosen[i], Y[i]), **_shown(reasons[i], drawn[i])}
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
-    for i, pieces in enumerate(evidence):
-        rows[i]["evidence"] = _shares(pieces, shown[i])
-    grids = {piece.kernel: _grid(piece, model.size_[1]) for own in evidence for piece in own}
-    return {"sets": rows, "train": _neighbours(model, near, train), "grids": grids}
+    pieces = [piece for why in reasons for piece in why.evidence]
+    return {
+        "sets": rows,
+        "train": _neighbours(model, reasons),
+        "grids": {piece.kernel: _grid(piece, model.size_[1]) for piece in pieces},
+    }
 
 
-def _one_set(one: ImageSet, p: Array, chosen: Array, y: Array, near: Any) -> dict[str, Any]:
+def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     known = not np.isnan(y.astype(float)).any()
     shown = np.flatnonzero(chosen | (p >= LIKELY) | (known & (np.nan_to_num(y) > 0)))
     order = shown[np.argsort(-p[shown])]
@@ -271,23 +307,30 @@ def _one_set(one: ImageSet, p: Array, chosen: Array, y: Array, near: Any) -> dic
         "more": max(0, len(one) - PICTURES),
         "given": [int(j) for j in np.flatnonzero(y)] if known else None,
         "scores": [[int(j), _rounded(p[j], 3), int(chosen[j])] for j in order],
-        "near": [[name, _rounded(k, 3)] for name, k, _ in near],
     }
 
 
-def _neighbours(model: ImageAnnotator, near: Any, train: Sequence[ImageSet]) -> dict[str, Any]:
-    """Terms and, where there are pictures, the first one of every set that is a neighbour."""
-    pictures = {one.name: one.pictures[0] for one in train}
+def _shown(why: Reason, terms: np.ndarray) -> dict[str, Any]:
+    """The reasons of a set, for the terms that are drawn."""
+    return {
+        "near": [[name, round(k, 3)] for name, k, _ in why.near if np.isfinite(k)],
+        "evidence": _shares(why.evidence, terms),
+        "parts": {
+            int(j): [[name, round(part, 3)] for name, part in parts.items()]
+            for j, parts in zip(terms, why.parts, strict=False)
+        },
+    }
+
+
+def _neighbours(model: ImageAnnotator, reasons: Sequence[Reason]) -> dict[str, Any]:
+    """Terms and the first picture, small, of every training set that is a neighbour."""
     place = {t: j for j, t in enumerate(model.terms_)}
     order = {name: i for i, name in enumerate(model.set_names_)}
-    found: dict[str, Any] = {}
-    for name, _, carried in (item for items in near for item in items):
-        if name not in found:
-            picture = pictures.get(name)
-            pixels = picture.pixels() if picture else model._thumbnails_[order[name]]
-            small = thumbnail(pixels, 64)
-            found[name] = [[place[t] for t in carried], small]
-    return found
+    terms = {name: carried for why in reasons for name, _, carried in why.near}
+    return {
+        name: [[place[t] for t in carried], thumbnail(model._thumbnails_[order[name]], 64)]
+        for name, carried in terms.items()
+    }
 
 
 def _grid(piece: Evidence, width: int) -> dict[str, Any]:

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from eigenkit.evaluation.metrics import mean_auc
-from eigenkit.images.arrays import Array
+from eigenkit.numerics.linalg import Array
 
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
 # The least slope of log-odds, per deviation of the scores.

@@ -7,16 +7,17 @@ chooses inside them, and gives scores and thresholds for new sets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import sklearn
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
+from eigenkit.images.term_reports import is_learnable
 from eigenkit.images.weights import Candidate, Kernels, bank_of
 from eigenkit.kernels.sets import Pooled
+from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.solvers.kernel_weights import KernelBank, silp
 
@@ -101,12 +102,10 @@ def one_program_per_term(fold: Fold, C: float = 1.0, tol: float = 0.05, most: in
         found = silp(SvmBank(bank, fold.Y[:, j], C), tol, most)  # type: ignore[arg-type]
         theta = np.zeros((1, len(used)))
         theta[0, used] = found.weights * scales
-        alone = Fold(**{**vars(fold), "Y": fold.Y[:, [j]]})
-        scores, limit = on_sum(alone, theta / theta.sum())
+        scores, limit = on_sum(replace(fold, Y=fold.Y[:, [j]]), theta / theta.sum())
         S[:, j], limits[j] = scores[:, 0], limit[0]
 
-    learnable = np.flatnonzero((fold.Y.sum(axis=0) >= 2) & (fold.Y.sum(axis=0) < len(fold.Y)))
-    thread_map(annotate, learnable)
+    thread_map(annotate, np.flatnonzero(is_learnable(fold.Y)))
     return S, limits
 
 
@@ -158,7 +157,7 @@ def _means(S: Array, sizes: list[int]) -> Array:
     return np.asarray(np.add.reduceat(S, starts, axis=0) / np.array(sizes)[:, None])
 
 
-CHOSEN = "chosen by the annotator"
+CHOSEN, PLAIN = "chosen by the annotator", "mean, maximum, deviation, Gaussian"
 RIVALS: dict[str, Callable[[Fold], Scores]] = {
     CHOSEN: lambda fold: fold.chosen,
     "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
@@ -167,9 +166,8 @@ RIVALS: dict[str, Callable[[Fold], Scores]] = {
     "one program per term (SVM1)": one_program_per_term,
     "single images, discriminant (Z&P)": image_wise,
     "mean of vectors, linear": plain_linear,
-    "mean, maximum, deviation, Gaussian": plain,
+    PLAIN: plain,
 }
-PLAIN = "mean, maximum, deviation, Gaussian"
 # Parameters of the annotator that does what a rival does, for those that it can do.
 FITTED: dict[str, dict[str, str]] = {
     CHOSEN: {},

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files import atomic, write_table
-from eigenkit.images.arrays import Array
-from eigenkit.images.decoding import pillow
-from eigenkit.images.files import ImageSet
+from eigenkit.images.files import ImageSet, pillow
+from eigenkit.numerics.linalg import Array
 
 SHAPES = ("bar", "disc", "ring", "cross")
 COLOURS = {"red": (200, 50, 45), "green": (40, 140, 70), "blue": (40, 80, 190)}

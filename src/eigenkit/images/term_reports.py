@@ -1,16 +1,18 @@
-"""How well terms are predicted, one by one."""
+"""How well terms are predicted: one by one, and on average."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label, rates_of
+from eigenkit.evaluation.metrics import auc_per_label, mean_auc, rates_of
 from eigenkit.exceptions import ImageWarning
-from eigenkit.images.arrays import Array
+from eigenkit.images.ridge import precision_at_one
+from eigenkit.numerics.linalg import Array
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
@@ -67,3 +69,44 @@ def is_learnable(Y: Array) -> np.ndarray:
     """Whether two sets carry a term and another lacks it."""
     support = Y.sum(axis=0)
     return np.asarray((support >= 2) & (support < len(Y)))
+
+
+def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:
+    """Mean AUC, precision at one, and mean F1 over the terms that occur."""
+    f1 = rates_of(Y, thresholds < S)["f1"][Y.any(axis=0)]
+    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if len(f1) else 0.0
+
+
+def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
+    """How well a model's scores tell known terms, and over which of them the means go.
+
+    Rows of NaN are sets of which no term is known. What no term tells is None.
+    """
+    there = np.isfinite(Y).all(axis=1)
+    if not there.any():
+        return {}
+    Y = Y[there]
+    found = measures(Y, S[there], np.asarray(model.thresholds_))
+    occurs, everywhere, names = Y.any(axis=0), Y.all(axis=0), np.array(model.terms_)
+    of_auc, of_f1 = names[occurs & ~everywhere].tolist(), names[occurs].tolist()
+    return {
+        "mean AUC": found[0] if of_auc else None,
+        "precision at one": found[1] if of_f1 else None,
+        "mean F1": found[2] if of_f1 else None,
+        "terms of AUC": of_auc,
+        "terms of F1": of_f1,
+    }
+
+
+def in_words(good: dict[str, Any]) -> str:
+    """What :func:`how_good` found, on one line."""
+    figures = ", ".join(
+        f"{key} {'not known' if value is None else format(value, '.3f')}"
+        for key, value in good.items()
+        if not key.startswith("terms")
+    )
+    apart, occurring = len(good["terms of AUC"]), len(good["terms of F1"])
+    return (
+        f"{figures} (F1 is over the {occurring} terms of the model that some of these sets "
+        f"carry, AUC over the {apart} of them that others lack)"
+    )

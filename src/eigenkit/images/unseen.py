@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.extraction import Vectors, subset
-from eigenkit.images.files import ImageSet
+from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.images.kernels import Plan, fit_kernels
 from eigenkit.images.weights import Trial, folds_of
+from eigenkit.numerics.linalg import Array
 
 
 def views_apart(sets: Sequence[ImageSet]) -> tuple[list[ImageSet], np.ndarray]:
@@ -28,7 +28,7 @@ def views_apart(sets: Sequence[ImageSet]) -> tuple[list[ImageSet], np.ndarray]:
     parts, of = [], []
     for i, one in enumerate(sets):
         for view in one.views:
-            name = f"{one.name}, {view}" if len(one.views) > 1 else one.name
+            name = f"{one.name}, {view_in_words(view)}" if len(one.views) > 1 else one.name
             parts.append(ImageSet(name, tuple(p for p in one.pictures if p.view == view)))
             of.append(i)
     return parts, np.array(of, dtype=np.intp)

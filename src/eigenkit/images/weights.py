@@ -11,10 +11,10 @@ import numpy as np
 
 from eigenkit.data import CenteredKernel
 from eigenkit.evaluation.samples import k_fold, splits_of
-from eigenkit.images.arrays import Array
 from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
 from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
+from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels

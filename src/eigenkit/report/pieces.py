@@ -249,16 +249,16 @@ def whole_body(
 <footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
 
 
-def weights(components: dict[str, list[tuple[str, float]]]) -> str:
-    """Components side by side, by title: their features with signed bars."""
-    lists = "".join(_meters(title, rows) for title, rows in components.items())
+def weights(components: dict[str, list[tuple[str, float]]], *, sign: str = "+") -> str:
+    """Components side by side, by title: their features with bars; ``sign`` is that above zero."""
+    lists = "".join(_meters(title, rows, sign) for title, rows in components.items())
     return f'<div class="columns">{lists}</div>' * bool(lists)
 
 
-def _meters(caption: str, rows: list[tuple[str, float]]) -> str:
+def _meters(caption: str, rows: list[tuple[str, float]], sign: str) -> str:
     largest = max((abs(value) for _, value in rows), default=0.0) or 1.0
     cells = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td class="num">{value:+#.2g}</td>'
+        f'<tr><th scope="row">{escape(name)}</th><td class="num">{value:{sign}#.2g}</td>'
         f'<td class="meter" aria-hidden="true"><i class="{"down" if value < 0 else "up"}" '
         f'style="width:{100 * abs(value) / largest:.0f}%"></i></td></tr>'
         for name, value in rows

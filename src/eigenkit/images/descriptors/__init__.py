@@ -16,11 +16,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL
-from eigenkit.numerics.linalg import real_numbers
+from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import shown
 
 # Changes when a descriptor changes, so that nothing old is taken from a cache.
@@ -153,6 +152,41 @@ _JOINED = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
 DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(_once(frame, n)) for n in _JOINED])
 
 
+# What descriptors look at, by the first part of their names.
+_SEES = {
+    "sift": "edges in patches",
+    "pca_sift": "edges in patches",
+    "dense_sift": "edges in patches",
+    "dense_colours": "colours in patches",
+    "shape_context": "outlines in patches",
+    "spin": "brightness in rings",
+    "steerable": "ridges and corners in patches",
+    "differential": "ridges and corners in patches, however they are turned",
+    "complex": "forms in patches, however they are turned",
+    "moments": "gradients in patches",
+    "correlation": "brightness in patches",
+    "gabor": "texture, place by place",
+    "pixels": "brightness, place by place",
+    "hog": "edges, place by place",
+    "hog_smooth": "coarse edges, place by place",
+    "pattern": "dark and bright places",
+    "hsv": "colours",
+    "lab": "colours",
+    "thumbnail": "colours, place by place",
+    "lbp": "fine texture",
+    "spectrum": "patterns, wherever they are",
+    "spectrum_edges": "edges, wherever they are",
+    "spectrum_turned": "patterns, however they are turned",
+    "correlogram": "spread of colours",
+    "joined": "edges, colours and texture",
+}
+
+
+def sees(name: str) -> str:
+    """What a descriptor of that name looks at, in words; "" where it is not one of ours."""
+    return _SEES[name.split("-")[0]] if name in DESCRIPTORS else ""
+
+
 def _once(frame: Frame, name: str) -> Array:
     """A descriptor of an image, which may be a part of another one."""
     compute = find(name)
@@ -205,4 +239,5 @@ __all__ = [
     "check_own",
     "find",
     "grid",
+    "sees",
 ]

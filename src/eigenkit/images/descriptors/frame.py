@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.lib.stride_tricks import sliding_window_view
 
-from eigenkit.images.arrays import Array
+from eigenkit.numerics.linalg import Array
 
 # A patch whose grey levels deviate less than this is flat: a quarter of one step of a byte.
 FLAT = 1e-3

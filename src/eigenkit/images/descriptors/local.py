@@ -23,8 +23,8 @@ from functools import cache
 
 import numpy as np
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors.frame import Frame, offsets, orientations, standardized, unit
+from eigenkit.numerics.linalg import Array
 
 JET_ORDER = 4
 _POWERS = [(n - k, k) for n in range(JET_ORDER + 1) for k in range(n + 1)]
@@ -58,7 +58,7 @@ def soft_cells(r: int, n: int = 4) -> Array:
 
 
 @cache
-def log_polar(r: int) -> Array:
+def log_polar(r: int) -> np.ndarray:
     """A disc of radius 6/15 r, and two rings up to 11/15 r and r in four sectors each."""
     x, y = offsets(r)
     distance = np.hypot(x, y) / r

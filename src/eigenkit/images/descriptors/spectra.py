@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors.frame import Frame, orientations, pooled
 from eigenkit.images.descriptors.whole import gradient_of, one_row
+from eigenkit.numerics.linalg import Array
 
 # Frequencies (times the shorter side) and angles that a spectrum is read at.
 RADII, ANGLES = np.geomspace(1, 28, 16), np.pi * np.arange(32) / 32

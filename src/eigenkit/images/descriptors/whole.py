@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import scipy
 
-from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors.frame import (
     Frame,
     gradient,
@@ -16,6 +15,7 @@ from eigenkit.images.descriptors.frame import (
     smoothed,
     unit,
 )
+from eigenkit.numerics.linalg import Array
 
 SCALES, ORIENTATIONS = 4, 6
 
@@ -28,7 +28,7 @@ def one_row(values: Array) -> Array:
 
 
 @cache
-def gabor_bank(size: tuple[int, int]) -> Array:
+def gabor_bank(size: tuple[int, int]) -> np.ndarray:
     """24 Gaussians in the half plane of frequencies: 4 octaves from 0.4 down, 6 directions.
 
     A one-sided filter gives a complex response, whose modulus is the local strength. The
@@ -94,7 +94,7 @@ def _histograms(channels: Array, bins: tuple[int, int, int]) -> Array:
     index = np.zeros(channels.shape[1:], dtype=np.intp)
     for channel, n in zip(channels, bins, strict=True):
         index = index * n + np.clip((channel * n).astype(np.intp), 0, n - 1)
-    h, w = index.shape
+    _, h, w = channels.shape
     halves = (slice(0, h // 2), slice(h // 2, h)), (slice(0, w // 2), slice(w // 2, w))
     parts = [index, *(index[y, x] for y in halves[0] for x in halves[1])]
     n_bins = int(np.prod(bins))

@@ -33,7 +33,7 @@ def render_page(record: dict[str, Any]) -> str:
     title = visible(record["title"])
     lines = f'<p class="lead">{escape(_lead(record))}</p>'
     parts = [
-        ("sets", "Sets", _SETS),
+        ("sets", "Sets", _sets(record)),
         ("methods", "Methods", _methods(record)),
         ("terms", "Terms", _terms(record)),
         ("kernels", "Weights of the kernels", _weights(record)),
@@ -56,7 +56,7 @@ _SETS = """<form class="controls" id="controls" hidden>
 <label class="field">Show<select id="error"></select></label>
 <label class="field">Order<select id="order"></select></label>
 </form>
-<p class="note" id="count" role="status"></p>
+{legend}<p class="note" id="count" role="status"></p>
 <div id="list"></div>
 <div class="pager" id="pager" hidden>
 <button type="button" id="previous">Previous</button>
@@ -64,6 +64,19 @@ _SETS = """<form class="controls" id="controls" hidden>
 <button type="button" id="next">Next</button></div>
 <p class="note keys">Keys: / search, j and k next and previous set, n and p pages, Enter opens
 a set, left and right go on from there, Esc closes.</p>"""
+_LEGEND = """<ul class="tags legend"><li class="right">correct</li>
+<li class="missed">missed: given, but not predicted</li>
+<li class="extra">extra: predicted, but not given</li></ul>
+"""
+_NUMBERS = """<p class="note">The number beside a term is its probability. Every term has a
+threshold of its own: one may be predicted at 40 %, another not at 60 %. Open a set to see the
+reasons.</p>
+"""
+
+
+def _sets(record: dict[str, Any]) -> str:
+    known = any(one["given"] is not None for one in record["sets"])
+    return _SETS.format(legend=_LEGEND * known + _NUMBERS)
 
 
 def write_page(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -72,8 +85,7 @@ def write_page(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
 
 
 def _lead(record: dict[str, Any]) -> str:
-    n, k = len(record["sets"]), len(record["terms"])
-    return f"{n} sets of images and {k} terms: {record['what']}. {record['fitted']}"
+    return f"{len(record['sets'])} {record['what']} {record['fitted']}"
 
 
 def _facts(record: dict[str, Any]) -> dict[str, str]:
@@ -101,10 +113,23 @@ def _terms(record: dict[str, Any]) -> str:
 
 def _weights(record: dict[str, Any]) -> str:
     order = sorted(record["weights"], key=lambda item: -item[1])
-    used = [(visible(name), w) for name, w in order if w]
+    used = [(_in_words(record, name), w) for name, w in order if w]
     how, rest = escape(str(record["weights_chosen"])), len(order) - len(used)
     without = f" Kernels without weight: {rest}." if rest else ""
-    return f'<p class="note">Chosen: {how}.{without}</p>{weights({"Weights": used})}'
+    chosen = f'<p class="note">Chosen: {how}.{without}</p>'
+    return f'<p class="note">{_KERNELS}</p>{chosen}{weights({"Weights": used}, sign="")}'
+
+
+_KERNELS = """A kernel says how alike two sets are by one description of their pictures, and its
+weight how much that counts. Mean maps compare all pairs of pictures, pyramids and words count
+patches that look alike, Fisher vectors say how patches differ from the usual ones, and pooled
+kernels compare mean, maximum and deviation over the pictures of a set."""
+
+
+def _in_words(record: dict[str, Any], name: str) -> str:
+    """A kernel, and what it looks at."""
+    sees = record["sees"].get(name)
+    return visible(name) + (f" ({sees})" if sees else "")
 
 
 def _methods(record: dict[str, Any]) -> str:
@@ -114,7 +139,7 @@ def _methods(record: dict[str, Any]) -> str:
         [row["name"] + " (recommended)" * row["recommended"], *figures(row)]
         for row in record["methods"]
     ]
-    titles = ["method", "mean AUC", "P@1", "macro F1", "AUC against the plain one"]
+    titles = ["method", "mean AUC", "P@1", "macro F1", "AUC minus that of the plain way"]
     note = escape(record.get("methods_note", ""))
     table = table_html(Table("Methods on the same folds", titles, rows))
     return f'<p class="note">{note}</p>{table}'

@@ -40,7 +40,7 @@
     if (set.chosen.has(j)) return set.given.has(j) ? "right" : "extra";
     return set.given.has(j) ? "missed" : "";
   }
-  const TITLES = { right: "right", missed: "missed", extra: "extra", free: "predicted" };
+  const TITLES = { right: "correct", missed: "missed", extra: "extra", free: "predicted" };
 
   // -- the list -----------------------------------------------------------------------
 
@@ -83,7 +83,7 @@
     open.addEventListener("click", () => detail(set));
     const thumbs = make("div", { class: "thumbs" });
     for (const [name, view, source] of set.pictures) {
-      thumbs.append(make("img", { src: source, alt: view ? view + ": " + name : name, loading: "lazy", decoding: "async" }));
+      thumbs.append(make("img", { src: source, alt: view ? view + ": " + name : name, decoding: "async" }));
     }
     if (set.more) thumbs.append(make("small", { class: "note", text: "and " + set.more + " more" }));
     return make("article", { class: "card" }, make("h3", {}, open), thumbs, tags(set));
@@ -122,14 +122,11 @@
 
   // -- one set ------------------------------------------------------------------------
 
-  function heat(canvas, pieces, j, width, height) {
-    canvas.width = width; canvas.height = height;
-    const context = canvas.getContext("2d");
-    const image = context.createImageData(width, height);
+  // How much the points of a picture speak for a term, spread over their patches.
+  function heat(pieces, j, width, height) {
     const total = new Float32Array(width * height);
     for (const piece of pieces) {
       const shares = piece.shares[j];
-      if (!shares) continue;
       const grid = run.grids[piece.kernel];
       const reach = Math.max(2, grid.radius * width / grid.width);
       for (let k = 0; k < shares.length; k++) {
@@ -144,20 +141,59 @@
         }
       }
     }
-    return { context, image, total };
+    return total;
   }
 
-  function paint(layers) {
+  function paint(canvas, total, most) {
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(canvas.width, canvas.height);
+    total.forEach((value, i) => {
+      const v = value / most;
+      const colour = v > 0 ? [214, 70, 0] : [20, 90, 200];
+      image.data.set([...colour, Math.round(190 * Math.min(1, Math.abs(v)))], 4 * i);
+    });
+    context.putImageData(image, 0, 0);
+  }
+
+  // The maps of all terms have one scale: what says little of a term stays pale.
+  function maps(evidence, views) {
+    const terms = Object.keys(evidence[0].shares).map(Number), found = [];
     let most = 1e-9;
-    for (const layer of layers) for (const v of layer.total) most = Math.max(most, Math.abs(v));
-    for (const { context, image, total } of layers) {
-      for (let i = 0; i < total.length; i++) {
-        const v = total[i] / most;
-        const colour = v > 0 ? [214, 70, 0] : [20, 90, 200];
-        image.data.set([...colour, Math.round(190 * Math.min(1, Math.abs(v)))], 4 * i);
-      }
-      context.putImageData(image, 0, 0);
+    for (const { img, over, i } of views) {
+      const pieces = evidence.filter((e) => e.picture === i);
+      if (!pieces.length) continue;
+      const width = img.naturalWidth || 96, height = img.naturalHeight || 96;
+      const totals = new Map(terms.map((j) => [j, heat(pieces, j, width, height)]));
+      for (const total of totals.values()) for (const v of total) most = Math.max(most, Math.abs(v));
+      found.push({ over, width, height, totals });
     }
+    return { terms, most, found };
+  }
+
+  function row(bars, label, share, kind, text) {
+    const bar = make("i", {});
+    bar.style.width = 100 * share + "%";
+    bars.append(label, make("span", { class: kind }, bar), make("b", { text }));
+  }
+
+  const kernelName = (name) => (run.sees[name] ? run.sees[name] + " (" + name + ")" : name);
+
+  // What kernels add to the score of a term; of a training set, those whose evidence is drawn.
+  function parts(set, j) {
+    const rows = set.parts[j] || [];
+    if (!rows.length) return [];
+    const most = Math.max(1e-9, ...rows.map(([, v]) => Math.abs(v)));
+    const sum = rows.reduce((s, [, v]) => s + v, 0);
+    const whole = rows.some(([name]) => name === "any set");
+    const bars = make("div", { class: "bars" });
+    for (const [name, v] of rows) {
+      const mark = set.evidence.some((e) => e.kernel === name) ? ", drawn above" : "";
+      row(bars, make("span", { text: kernelName(name) + mark }), Math.abs(v) / most, v < 0 ? "down" : "up", (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2));
+    }
+    const text = whole
+      ? "Log-odds: they add up to " + sum.toFixed(2).replace("-", "−") + ", and the more, the more probable is the term."
+      : "Log-odds of what is drawn; for training sets, other kernels are not taken apart.";
+    return [make("h3", { text: "What speaks for " + termName(j) }), bars, make("p", { class: "note", text })];
   }
 
   let opened = -1;
@@ -178,55 +214,54 @@
       pictures.append(make("figure", {}, over, make("figcaption", { text: view ? view + ": " + name : name })));
       return { img, over, i };
     });
-    const evidence = set.evidence || [];
+    const evidence = set.evidence;
     const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels can show, and none of them counts here." });
-    const buttons = [];
+    const reasons = make("div", {}), bars = make("div", { class: "bars" }), buttons = [];
+    let drawn = null;
     function draw(j) {
       for (const b of buttons) b.setAttribute("aria-pressed", String(Number(b.dataset.term) === j));
-      const layers = [];
-      for (const { img, over, i } of views) {
-        over.querySelector("canvas")?.remove();
-        const pieces = evidence.filter((e) => e.picture === i && e.shares[j]);
-        if (!pieces.length) continue;
-        const canvas = make("canvas", { "aria-hidden": "true" });
-        const width = img.naturalWidth || 96, height = img.naturalHeight || 96;
-        layers.push(heat(canvas, pieces, j, width, height));
+      reasons.replaceChildren(...parts(set, j));
+      for (const { over } of views) over.querySelector("canvas")?.remove();
+      if (!drawn) return;
+      for (const { over, width, height, totals } of drawn.found) {
+        if (!totals.has(j)) continue;
+        const canvas = make("canvas", { "aria-hidden": "true", width, height });
+        paint(canvas, totals.get(j), drawn.most);
         over.append(canvas);
       }
-      paint(layers);
-      note.textContent = layers.length
-        ? "Where the pyramid kernels see " + termName(j) + ": orange speaks for it, blue against it."
-        : evidence.length ? "No evidence was kept for " + termName(j) + "." : "";
+      const kernels = [...new Set(evidence.map((e) => kernelName(e.kernel)))].join("; ");
+      note.textContent = drawn.terms.includes(j)
+        ? "Where there is evidence for " + termName(j) + ": orange speaks for it, blue against it. Only this is drawn: " + kernels + "."
+        : "Reasons are kept for the first " + drawn.terms.length + " terms of a set, not for " + termName(j) + ".";
     }
-    const bars = make("div", { class: "bars" });
     for (const [j, p] of set.scores.slice(0, 12)) {
       const kind = kindOf(set, j);
       const choice = make("button", { type: "button", text: termName(j) + (kind && kind !== "free" ? " (" + TITLES[kind] + ")" : ""), "aria-pressed": "false", class: kind });
       choice.dataset.term = j;
       choice.addEventListener("click", () => draw(j));
       buttons.push(choice);
-      const bar = make("i", {});
-      bar.style.width = 100 * (p || 0) + "%";
-      bars.append(choice, make("span", { class: kind }, bar), make("b", { text: percent(p) }));
+      row(bars, choice, p || 0, kind, percent(p));
     }
     const near = make("div", { class: "near" });
     for (const [name, similarity] of set.near) {
-      if (similarity === null) continue; // the set itself
       const [terms, source] = run.train[name] || [[], null];
       const item = make("div", {});
       if (source) item.append(make("img", { src: source, alt: "" }));
-      item.append(make("p", { text: name }), make("p", { class: "note", text: similarity.toFixed(2) + ": " + (terms.map(termName).join(", ") || "no term") }));
+      item.append(make("p", { text: name }), make("p", { class: "note", text: "similarity " + similarity.toFixed(2) + ": " + (terms.map(termName).join(", ") || "no term") }));
       near.append(item);
     }
     const name = make("h2", { id: "detail-name", text: set.name, tabindex: "-1" });
     dialog.replaceChildren(
       make("div", { class: "detail-bar" }, name, close),
-      pictures, note, bars, make("h3", { text: "Most alike among the training sets" }), near);
+      pictures, note, bars, reasons, make("h3", { text: "Most similar training sets" }), near);
     if (!dialog.open) dialog.showModal();
     name.focus(); // a set that was shown before took the focus with it
-    const terms = evidence.length ? Object.keys(evidence[0].shares).map(Number) : [];
-    const best = set.scores.map((s) => s[0]).find((j) => terms.includes(j));
-    if (best !== undefined) Promise.all(views.map((v) => v.img.decode().catch(() => 0))).then(() => draw(best));
+    const best = set.scores.map((s) => s[0]).find((j) => j in set.parts);
+    if (best === undefined) return;
+    Promise.all(views.map((v) => v.img.decode().catch(() => 0))).then(() => {
+      if (evidence.length) drawn = maps(evidence, views);
+      draw(best);
+    });
   }
 
   // -- controls -----------------------------------------------------------------------

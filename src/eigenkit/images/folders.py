@@ -1,0 +1,260 @@
+"""Sets of images from folders: nothing outside the folder is read, nothing too large decoded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import stat
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eigenkit.exceptions import ImageWarning
+from eigenkit.files import FileError
+from eigenkit.files._common import composed
+from eigenkit.images.files import (
+    MAX_PIXELS,
+    ImageSet,
+    Picture,
+    content_of,
+    decode,
+    digest,
+    guarded,
+    is_deep,
+    opened,
+)
+from eigenkit.shell import shown
+
+# What systems put into folders by themselves, and nobody means: archives of a Mac, previews.
+LEFT_BY_SYSTEMS = ("__macosx", "@eadir", "thumbs.db", "desktop.ini", "$recycle.bin")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+
+
+def read_sets(
+    folder: str | os.PathLike[str],
+    *,
+    table: str | os.PathLike[str] | None = None,
+    unreadable: str = "error",
+    max_pixels: int = MAX_PIXELS,
+) -> list[ImageSet]:
+    """Sets of images from a folder of folders, or as a table groups files.
+
+    ``folder/<set>/<file>`` is an image of a set, ``folder/<set>/<view>/<file>`` one of a view of
+    it. PNG, JPEG, TIFF and WebP are read, whatever their names say, and other files are left
+    alone with a warning; hidden ones, and what systems leave in folders (``__MACOSX``,
+    ``Thumbs.db``), without. Headers are checked now, pixels are decoded when they are needed.
+
+    Parameters
+    ----------
+    folder : path
+    table : path, optional
+        A CSV file with the columns ``file`` (relative to the folder), ``set`` and, if there are
+        views, ``view``; the folder may then have any shape. The order of its rows does not
+        count; a file may be in a set once, and a warning names files of several sets.
+    unreadable : {"error", "skip"}
+        Refuse a file that cannot be read, or leave it out with a warning.
+    max_pixels : int
+        Images with more pixels are refused before they are decoded.
+
+    Returns
+    -------
+    list of ImageSet
+        In the order of their names, their pictures by view and file.
+    """
+    if unreadable not in ("error", "skip"):
+        raise ValueError(f"unreadable={unreadable!r} is not known: give 'error' or 'skip'.")
+    root = Path(folder)
+    if not root.is_dir():
+        file = "it is a file: give the folder of images." if root.exists() else ""
+        raise FileError(folder, file or "there is no such folder.")
+    listed = _from_table(root, Path(table)) if table is not None else _from_folder(root)
+    sets: dict[str, list[Picture]] = {}
+    dark: list[str] = []
+    for name, view, path in listed:
+        picture = _checked(root, path, view, unreadable, max_pixels, dark)
+        if picture is not None:
+            sets.setdefault(name, []).append(picture)
+    what = (
+        "pictures of 16 bits without a pixel above 4095 become nearly black: if their pixels have "
+        "12 bits, multiply them by 16"
+    )
+    tell_names(dark, what, stacklevel=3)
+    if not sets:
+        raise FileError(
+            folder,
+            "it holds no set of images: give a folder with a folder of images for every set, or a "
+            "table that says which files are a set.",
+        )
+    return [ImageSet(name, tuple(sets[name])) for name in sorted(sets)]
+
+
+def _checked(
+    root: Path, path: Path, view: str, unreadable: str, max_pixels: int, dark: list[str]
+) -> Picture | None:
+    try:
+        _check_inside(root, path)
+        content = content_of(path)
+        picture = Picture(readable(path.name), view, digest(content), path, None, max_pixels)
+        with guarded(path):
+            deep = is_deep(opened(path, content, max_pixels))
+        if deep or unreadable == "skip":
+            image = decode(path, content, max_pixels)
+            if image.info.get("bits") == 16 and np.asarray(image).max() < 4096 // 256:
+                dark.append(picture.name)
+    except FileError as error:
+        if unreadable == "error":
+            raise
+        warnings.warn(f"left out: {error}", ImageWarning, stacklevel=3)
+        return None
+    return picture
+
+
+def readable(name: str) -> str:
+    """A name of a file as text that every output can hold, with letters in one piece."""
+    return composed(os.fsencode(name).decode("utf-8", "replace"))
+
+
+def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
+    strange: list[Path] = []
+    names: dict[str, Path] = {}
+    for child in _listed(root):
+        if not child.is_dir():
+            strange.append(child)
+            continue
+        name = readable(child.name)
+        if names.setdefault(name, child) != child:
+            raise FileError(child, f"there are two folders named {shown(name)}: rename one.")
+        found = list(_images(child, "", strange))
+        for view in _folders(child):
+            found += _images(view, readable(view.name), strange)
+            for deeper in _folders(view):
+                strange += _files_below(deeper)
+        if not found:
+            raise FileError(
+                child,
+                "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its "
+                "views: remove the folder or fill it.",
+            )
+        yield from ((name, view, path) for view, path in found)
+    _tell_strange(strange)
+
+
+def _is_meant(name: str) -> bool:
+    return not name.startswith(".") and name.lower() not in LEFT_BY_SYSTEMS
+
+
+def _listed(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if _is_meant(path.name))
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [path for path in _listed(folder) if path.is_dir()]
+
+
+def _files_below(folder: Path) -> list[Path]:
+    below = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
+
+
+def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
+    for path in _listed(folder):
+        if path.is_dir():
+            continue
+        if path.suffix.lower() in SUFFIXES:
+            yield view, path
+        else:
+            strange.append(path)
+
+
+def _tell_strange(strange: Sequence[Path]) -> None:
+    if strange:
+        kinds = sorted({path.suffix.lower() for path in strange} - {""})
+        warnings.warn(
+            "files in no folder of a set, below the folders of views or with other names than "
+            f"{', '.join(SUFFIXES)} are left alone, here {len(strange)} such as "
+            f"{shown(readable(strange[0].name))}"
+            + (f" ({', '.join(map(readable, kinds[:6]))})" if kinds else ""),
+            ImageWarning,
+            stacklevel=4,
+        )
+
+
+def _check_inside(root: Path, path: Path) -> None:
+    """It must be a file that lies in the folder when links are followed."""
+    true = Path(os.path.realpath(path))
+    if not true.is_relative_to(os.path.realpath(root)):
+        raise FileError(path, "it is a link that leads out of the folder: copy the image instead.")
+    try:
+        regular = stat.S_ISREG(true.stat().st_mode)
+    except OSError as error:
+        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
+    if not regular:
+        raise FileError(path, "it is not a file: remove it.")
+
+
+def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
+    """As a folder gives them: models depend on the order of pictures, and a table has any."""
+    rows = read_rows(table)
+    names = next(rows, (0, []))[1]
+    for wanted in ("file", "set"):
+        if wanted not in names:
+            raise FileError(table, f"it has no column {wanted!r}: its columns are {names}.")
+    found: dict[tuple[str, str], tuple[str, str, Path]] = {}
+    for line, cells in rows:
+        row = dict(zip(names, cells, strict=False))
+        if not row.get("file") or not row.get("set"):
+            raise FileError(table, "a row needs a file and a set.", line=line)
+        path, name = _as_on_disk(root, row["file"]), composed(row["set"])
+        # What the table itself says; where links lead is a matter of the file.
+        if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
+            raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
+        place = os.path.relpath(path, root)
+        if (name, place) in found:
+            message = f"{shown(place)} is in the set {shown(name)} already: give it once."
+            raise FileError(table, message, line=line)
+        found[name, place] = name, composed(row.get("view") or ""), path
+    times = Counter(place for _, place in found)
+    shared = [place for place, n in times.items() if n > 1]
+    tell_names(shared, "files are in more than one set", stacklevel=4)
+    return sorted(found.values())
+
+
+def _as_on_disk(root: Path, file: str) -> Path:
+    """The file of that name, which may be there with letters in one piece or in several."""
+    forms = (file, composed(file), unicodedata.normalize("NFD", file))
+    return next((root / name for name in forms if os.path.exists(root / name)), root / file)
+
+
+def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file with the numbers of their lines."""
+    try:
+        text = table.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(table, "it is not UTF-8: save it as UTF-8.") from error
+    except OSError as error:
+        raise FileError(table, f"it cannot be read ({error.strerror}).") from error
+    first = text.split("\n", 1)[0]
+    mark = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text), delimiter=mark)
+    try:
+        for cells in reader:
+            if cells:
+                yield reader.line_num, [cell.strip() for cell in cells]
+    except csv.Error as error:
+        raise FileError(table, f"it is not a CSV file ({error}).", line=reader.line_num) from error
+
+
+def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
+    """Warn of so many things with the names of some, if there are any."""
+    if names:
+        warnings.warn(
+            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
+            + (" and more" if len(names) > 5 else ""),
+            ImageWarning,
+            stacklevel=stacklevel,
+        )
