@@ -23,7 +23,7 @@ from eigenkit.solvers import (
     solve,
     spectral,
 )
-from eigenkit.solvers.cross_products import CrossProducts, blocks, scaling
+from eigenkit.solvers.cross_products import Block, CrossProducts, blocks
 from eigenkit.solvers.deflation import Components, decompose, deflated, inverse_rotations
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
 from eigenkit.solvers.spectral import principal
@@ -87,31 +87,36 @@ def test_products_with_the_data_are_made_in_their_threads(rng):
         assert (cross.threads() is held) is not gram
 
 
+def _scaling(Z, squares, freedom, scale):
+    block = Block.of(Z, scale, squares, freedom)
+    return block.factor, block.std, block.unit
+
+
 def test_factors_of_columns_that_vary_and_of_those_that_do_not(rng):
     X = rng.normal(size=(20, 4)) * [1.0, 5.0, 1.0, 1.0] + 3.0
     X[:, 2] = 4.0
     Z = Centered(X)
     squares = Z.column_squares()
     std = X.std(axis=0, ddof=1)
-    factor, found, unit = scaling(Z, squares, 19.0, True)
+    factor, found, unit = _scaling(Z, squares, 19.0, True)
     live = [0, 1, 3]
     np.testing.assert_allclose(factor[live], 1 / std[live])
     np.testing.assert_allclose(found[live], std[live])
     assert (factor[2], found[2], unit) == (0.0, 1.0, 1.0)
-    factor, found, unit = scaling(Z, squares, 19.0, False)
+    factor, found, unit = _scaling(Z, squares, 19.0, False)
     assert (factor.tolist(), found.tolist(), unit) == ([1, 1, 0, 1], [1] * 4, 1.0)
     tiny = Centered(X * [1e-90, 1e90, 1.0, 1.0])
-    factor, found, unit = scaling(tiny, tiny.column_squares(), 19.0, True)
+    factor, found, unit = _scaling(tiny, tiny.column_squares(), 19.0, True)
     np.testing.assert_allclose(found[live], (std * [1e-90, 1e90, 1, 1])[live])
     np.testing.assert_allclose(np.sqrt(tiny.column_squares()[live] / 19) * factor[live], 1.0)
-    factor, found, unit = scaling(tiny, tiny.column_squares(), 19.0, False)
+    factor, found, unit = _scaling(tiny, tiny.column_squares(), 19.0, False)
     lengths = np.sqrt(tiny.column_squares() / 19) * factor
     np.testing.assert_allclose(
         lengths[live] / lengths[1], (std * [1e-180, 1, 0, 1e-90])[live] / std[1]
     )
     np.testing.assert_allclose(lengths[1], std[1] * 1e90 * unit)
     still = Centered(np.ones((5, 2)))
-    factor, _, unit = scaling(still, still.column_squares(), 4.0, False)
+    factor, _, unit = _scaling(still, still.column_squares(), 4.0, False)
     assert (factor.tolist(), unit) == ([0, 0], 1.0)
 
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from eigenkit.data import Blocked, Centered, Data, LocalPasses, passes, survey_of
 from eigenkit.data.columns import largest
 from eigenkit.data.protocol import DENSE_RATE
+from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import (
     first_triplets,
     largest_first,
@@ -355,7 +356,7 @@ def test_the_trace_of_a_fold_is_that_of_all_rows_in_its_units(rng, monkeypatch):
     monkeypatch.setattr(component_cv, "CrossProducts", noted)
     Z, train = Centered(X), np.arange(30)
     for scale in (False, True):
-        problem = component_cv.Problem(X, Y, None, (scale, scale), 1, "regression")
+        problem = component_cv.Problem(Rows(X, Y, None), (scale, scale), 1, "regression")
         component_cv.fold_errors(problem, [(train, np.arange(30, 40))], Z, Z.gram())
         unit = X[train].std(axis=0, ddof=1) if scale else 1.0
         assert traces.pop() == pytest.approx(np.sum(((X - X.mean(axis=0)) / unit) ** 2))

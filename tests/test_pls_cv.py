@@ -17,6 +17,7 @@ from sklearn.model_selection import (
 from eigenkit import PLSRegression, PLSRegressionCV
 from eigenkit.data import Centered
 from eigenkit.estimators._folds import one_standard_error
+from eigenkit.moments import Rows
 from eigenkit.solvers.component_cv import Problem, _Updated, fold_errors, whole_gram
 
 
@@ -93,7 +94,7 @@ def test_a_fold_that_holds_all_of_a_feature_is_computed_from_its_rows(data):
     X[7, 3] = 1e12
     folds = list(KFold(5).split(X))
     Z = Centered(X)
-    problem = Problem(X, Y, None, (True, True), 4, "regression")
+    problem = Problem(Rows(X, Y, None), (True, True), 4, "regression")
     assert _Updated(problem, Z, Z.gram()).fit(folds[0][0]) is None
     assert _Updated(problem, Z, Z.gram()).fit(folds[1][0]) is not None
     errors = fold_errors(problem, folds, Z, Z.gram())
@@ -106,7 +107,7 @@ def test_a_feature_that_is_constant_in_a_training_fold(data):
     X[:5, 0] = 1
     folds = list(KFold(5).split(X))
     Z = Centered(X)
-    problem = Problem(X, Y, None, (True, True), 4, "regression")
+    problem = Problem(Rows(X, Y, None), (True, True), 4, "regression")
     errors = fold_errors(problem, folds, Z, Z.gram())
     reduced = _by_hand(X[:, 1:], Y, 4, folds, True)
     np.testing.assert_allclose(errors[0], reduced[0], rtol=1e-9)

@@ -177,7 +177,7 @@ def test_a_fold_by_update_is_the_fold_from_its_rows(weighted, scale, rng, monkey
     X, Y = rng.normal(size=(40, 5)) + 0.5, rng.normal(size=(40, 2)) - 1.0
     X[:, 0] *= 100
     weight = rng.uniform(0.5, 2, 40) if weighted else None
-    problem = component_cv.Problem(X, Y, weight, scale, 3, "regression")
+    problem = component_cv.Problem(Rows(X, Y, weight), scale, 3, "regression")
     Z = Centered(X, weight)
     update = component_cv._Updated(problem, Z, Z.gram())
     given: list[object] = []

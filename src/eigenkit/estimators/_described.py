@@ -140,6 +140,29 @@ regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
 tol, max_iter : float, int
     Relative residual and number of iterations at which iterative methods stop.
 """,
+    "scale": """
+scale : bool or (bool, bool)
+    Whether to divide X and y by the standard deviations of their columns; a pair says so for X
+    and y separately.
+""",
+    "components_and_scale": """
+n_components : int or None
+    Number of components; None for all.
+{scale}
+""",
+    "nipals": """
+algorithm : {"kernel", "nipals"}
+    "kernel" works on cross-products and never deflates X; "nipals" is the textbook
+    iteration on dense X, which skips missing values (NaN) in X.
+tol, max_iter : float, int
+    When the iteration of "nipals" stops: the change of the weights, the number of steps.
+""",
+    "explained_on_both_sides": """
+x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    Share of the variance of (scaled) X and y in each component; of the squares of the observed
+    entries where X has gaps.
+{means_and_units}
+""",
     "means_and_units": """
 mean_, components_ : array
     ``transform(X)`` is ``(X - mean_) @ components_.T``.

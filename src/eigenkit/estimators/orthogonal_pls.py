@@ -37,8 +37,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         Number of predictive components, at most that of the responses; None for all.
     n_orthogonal : int
         Number of orthogonal components.
-    scale : bool or (bool, bool)
-        Whether to divide X and y by the standard deviations of their columns.
+    {scale}
 
     Attributes
     ----------
@@ -52,8 +51,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     y_weights_, y_loadings_, y_rotations_, coef_, intercept_, coef_path_, x_scores_, y_scores_
         As in :class:`PLSRegression`. What is taken out of X depends on all predictive components:
         with several of them there is no ``coef_path_``, and ``predict`` takes no fewer.
-    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    {means_and_units}
+    {explained_on_both_sides}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
     n_features_in_, feature_names_in_

@@ -188,16 +188,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of components; None for all.
-    scale : bool or (bool, bool)
-        Whether to divide X and y by the standard deviations of their columns; a pair says so
-        for X and y separately.
-    algorithm : {"kernel", "nipals"}
-        "kernel" works on cross-products and never deflates X; "nipals" is the textbook
-        iteration on dense X, which skips missing values (NaN) in X.
-    tol, max_iter : float, int
-        When the iteration of "nipals" stops: the change of the weights, the number of steps.
+    {components_and_scale}
+    {nipals}
 
     Attributes
     ----------
@@ -211,10 +203,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     intercept_ : array of shape (n_targets,)
     coef_path_ : array of shape (n_components_, n_targets, n_features)
         Coefficients for every number of components.
-    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-        Share of the variance of (scaled) X and y in each component; of the squares of the observed
-        entries where X has gaps.
-    {means_and_units}
+    {explained_on_both_sides}
     n_components_ : int
         May be less than asked for where X and y share no more; a warning says so.
     n_iter_ : list of int
@@ -254,10 +243,7 @@ class SIMPLS(StreamedPLS, PLSRegressor):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of components; None for all.
-    scale : bool or (bool, bool)
-        Whether to divide X and y by the standard deviations of their columns.
+    {components_and_scale}
 
     Attributes
     ----------
@@ -268,8 +254,7 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     x_scores_, y_scores_ : array of shape (n_samples, n_components_)
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`.
-    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    {means_and_units}
+    {explained_on_both_sides}
     n_components_, n_features_in_, feature_names_in_
 
     Examples
@@ -295,12 +280,8 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
     ----------
     n_components : int or None
         Number of components, at most the number of targets; None for all.
-    scale : bool or (bool, bool)
-        Whether to divide X and y by the standard deviations of their columns.
-    algorithm : {"kernel", "nipals"}
-        As in :class:`PLSRegression`.
-    tol, max_iter : float, int
-        When the iteration of "nipals" stops.
+    {scale}
+    {nipals}
 
     Attributes
     ----------
@@ -310,8 +291,7 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
     coef_, intercept_, coef_path_
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
-    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    {means_and_units}
+    {explained_on_both_sides}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Examples
@@ -349,8 +329,7 @@ class PLSSVD(StreamedPLS):
     ----------
     n_components : int or None
         Number of components, at most the number of targets; None for all.
-    scale : bool or (bool, bool)
-        Whether to divide X and y by the standard deviations of their columns.
+    {scale}
 
     Attributes
     ----------

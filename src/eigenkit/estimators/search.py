@@ -6,6 +6,7 @@ A whole grid costs little more than one fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -295,7 +296,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
             chosen = max(1, self._choose(folds.errors(scale, l, self._deflation, unit), unit))
             return decomposed(pair.X, pair.Y, scale, chosen, self._deflation)
         l = min(l, min(len(train) for train, _ in folds) - 1)
-        problem = Problem(rows.X, rows.Y / unit, rows.weight, scale, l, self._deflation)
+        problem = Problem(replace(rows, Y=rows.Y / unit), scale, l, self._deflation)
         G = whole_gram(pair.X, l, len(folds))
         chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
         return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)

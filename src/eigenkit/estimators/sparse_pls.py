@@ -91,8 +91,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     x_scores_, y_scores_ : array of shape (n_samples, n_components_)
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
-    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    {means_and_units}
+    {explained_on_both_sides}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     See Also

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered, one_sample, project
+from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import DIFFERENCE
 from eigenkit.solvers.cross_products import Block, CrossProducts, blocks, gram_pays
@@ -27,18 +28,12 @@ from eigenkit.solvers.deflation import Components, decompose
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of X (n x d) and Y (n x k), positive weights or None, and what to do with them."""
+    """Rows of positive weight, and what to do with them."""
 
-    X: Any
-    Y: Array
-    weight: Array | None
+    rows: Rows
     scale: tuple[bool, bool]
     n_components: int
     deflation: str
-
-    def rows(self, index: Any) -> tuple[Any, Array, Array | None]:
-        """Some of the rows and their weights."""
-        return self.X[index], self.Y[index], None if self.weight is None else self.weight[index]
 
 
 @dataclass(frozen=True)
@@ -78,17 +73,16 @@ def fold_errors(
     errors = np.empty((len(folds), problem.n_components + 1))
     for i, (train, test) in enumerate(folds):
         model = update.fit(np.asarray(train)) if update else None
-        X, Y, _ = problem.rows(test)
-        squares = staged_squares(model or _fit(problem, train), X, Y, problem.n_components)
-        errors[i] = squares / Y.size
+        held = problem.rows.take(test)
+        squares = staged_squares(model or _fit(problem, train), held.X, held.Y, errors.shape[1] - 1)
+        errors[i] = squares / held.Y.size
     return errors
 
 
 def _fit(problem: Problem, index: Any) -> Linear:
     """The model of some rows, from these rows."""
-    X, Y, weight = problem.rows(index)
-    how = problem.scale, problem.n_components, problem.deflation
-    return linear_model(Centered(X, weight), Centered(Y, weight), *how)
+    X, Y = problem.rows.take(index).sides()
+    return linear_model(X, Y, problem.scale, problem.n_components, problem.deflation)
 
 
 def linear_model(
@@ -116,17 +110,17 @@ class _Updated:
 
     def __init__(self, problem: Problem, Z: Centered, G: Array) -> None:
         self.problem = problem
-        self.Z, self.Y = Z, Centered(problem.Y, problem.weight)
+        self.Z, self.Y = Z, Centered(problem.rows.Y, problem.rows.weight)
         B = self.Y.toarray()
         self.whole = (G, Z.rmatmat(B), B.T @ B)
 
     def fit(self, train: np.ndarray) -> Linear | None:
         """The model of the training rows, or None if the difference would lose digits."""
-        out = np.ones(len(self.problem.Y), dtype=bool)
+        out = np.ones(self.problem.rows.n_rows, dtype=bool)
         out[train] = False
         A, B, r = self._shifted(out)
         total = self.Z.total - float(r @ r)
-        weight = self.problem.weight
+        weight = self.problem.rows.weight
         freedom = total - one_sample(None if weight is None else weight[train])
         mu, nu = -(r @ A) / total, -(r @ B) / total
         squares, y_squares = (
@@ -173,9 +167,9 @@ class _Updated:
 
     def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
-        X, Y, weight = self.problem.rows(index)
-        r = np.ones(len(Y)) if weight is None else np.sqrt(weight)
-        A, B = self.Z.rows(X), self.Y.rows(Y)
+        rows = self.problem.rows.take(index)
+        r = np.sqrt(rows.weights())
+        A, B = self.Z.rows(rows.X), self.Y.rows(rows.Y)
         for part in (A, B):
             part *= r[:, None]
         return A, B, r

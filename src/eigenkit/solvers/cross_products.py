@@ -100,7 +100,14 @@ class Block:
 
         Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
         """
-        return cls(Z, *scaling(Z, squares, Z.freedom if freedom is None else freedom, scale))
+        units = 1.0 / Z.from_X(np.ones(Z.shape[1]))
+        still = Z.constant | (squares <= 0)
+        if scale:
+            freedom = Z.freedom if freedom is None else freedom
+            root = np.sqrt(np.where(still, 1.0, squares / freedom))
+            return cls(Z, np.where(still, 0.0, 1 / root), np.where(still, 1.0, root / units), 1.0)
+        unit = float(units[~still].min()) if not still.all() else 1.0
+        return cls(Z, np.where(still, 0.0, unit / units), np.ones(len(squares)), unit)
 
     def matmat(self, V: Array) -> Array:
         """A V."""
@@ -117,17 +124,6 @@ class Block:
     def toarray(self) -> Array:
         """A as a dense matrix."""
         return self.Z.toarray() * self.factor
-
-
-def scaling(Z: Centered, squares: Array, dof: float, scale: bool) -> tuple[Array, Array, float]:
-    """Factor, std and unit of a block (see :class:`Block`) from the diagonal of Z'Z."""
-    units = 1.0 / Z.from_X(np.ones(Z.shape[1]))
-    still = Z.constant | (squares <= 0)
-    if scale:
-        root = np.sqrt(np.where(still, 1.0, squares / dof))
-        return np.where(still, 0.0, 1 / root), np.where(still, 1.0, root / units), 1.0
-    unit = float(units[~still].min()) if not still.all() else 1.0
-    return np.where(still, 0.0, unit / units), np.ones(len(squares)), unit
 
 
 def gram_pays(Z: Centered, n_components: int) -> bool:

@@ -11,7 +11,7 @@ rows for stage one: least squares of [H; 0] on [Xl; sqrt(mu) R] with R'R = X'L X
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,4 @@ def _stacked(stated: Problem, Z: Data, mean: Array) -> Problem:
     """The problem of labelled rows, restated on Z: the rows of a graph below have targets of 0."""
     H = np.asarray(stated.pencil.H)
     H = np.vstack([H, np.zeros((Z.shape[0] - len(H), H.shape[1]))])
-    return Problem(
-        Pencil(Z, H, stated.pencil.alpha), stated.labels, mean, stated.total, stated.n_rows
-    )
+    return replace(stated, pencil=Pencil(Z, H, stated.pencil.alpha), mean=mean)

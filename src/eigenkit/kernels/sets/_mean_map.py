@@ -43,8 +43,9 @@ Examples
 class ByTheMedian(SetKernel):
     """A Gaussian whose width is given in units of a median of squared distances."""
 
-    gamma: float
-    random_state: Any
+    def __init__(self, gamma: float = 1.0, *, random_state: Any = None) -> None:
+        self.gamma = gamma
+        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_above_zero("gamma", self.gamma)
@@ -73,8 +74,7 @@ class MeanMap(ByTheMedian):
     """
 
     def __init__(self, gamma: float = 3.0, *, random_state: Any = None) -> None:
-        self.gamma = gamma
-        self.random_state = random_state
+        super().__init__(gamma, random_state=random_state)
 
     def _learn(self, points: Array) -> None:
         self._scale_by(points)
@@ -154,10 +154,6 @@ class Pooled(ByTheMedian):
            [0.95, 1.  , 0.3 ],
            [0.37, 0.3 , 1.  ]])
     """
-
-    def __init__(self, gamma: float = 1.0, *, random_state: Any = None) -> None:
-        self.gamma = gamma
-        self.random_state = random_state
 
     def _learn(self, points: Array) -> None:
         pass
