@@ -12,7 +12,8 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from conftest import ZOO, dense, labels_for, make_X, projector_distance, some_of
-from eigenkit.data import GRAM_LIMIT_BYTES, Centered
+from eigenkit.data import Centered
+from eigenkit.data.protocol import GRAM_LIMIT_BYTES
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.moments import Rows
 from eigenkit.pencil import Pencil

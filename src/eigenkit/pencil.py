@@ -106,7 +106,7 @@ class Report:
     label_rank : int or None
         How many targets stood for all labels; None for all of them.
     label_bound : float
-        By how much an eigenvalue may be too small for that.
+        The most by which an eigenvalue may be too small because of that.
     equivalent : bool
         Whether W solves the pencil; False for a least squares model that differs from it.
 
@@ -137,7 +137,7 @@ class Report:
     def error(self) -> float:
         """By how much an eigenvalue may be off; 0 where that was not measured.
 
-        Ten times what was: errors of a known size had up to six times that.
+        Ten times the measured value, as errors of a known size were up to six times as large.
         """
         measured = (self.residual, self.orthogonality) if self.equivalent else ()
         return 10 * max((value for value in measured if not math.isnan(value)), default=0.0)
@@ -163,10 +163,10 @@ class Report:
 class Solution:
     """The answer to a pencil: all components with a non-zero eigenvalue.
 
-    ``W`` (d x l) is in the units of X. ``basis`` (k x l) says what the scores Z W have to do
-    with the target: H'Z W = basis diag(sqrt(eigenvalues)). ``gram`` (l x l) is W'B W, the
-    products of the scores with each other and the ridge; None where it is the identity, as it
-    is for every W that solves the pencil.
+    ``W`` (d x l) is in the units of X. ``basis`` (k x l) relates the scores Z W to the target:
+    H'Z W = basis diag(sqrt(eigenvalues)). ``gram`` (l x l) is W'B W, the products of the scores
+    with each other and the ridge; None where it is the identity, as for every W that solves the
+    pencil.
     """
 
     W: Array
@@ -176,7 +176,7 @@ class Solution:
     gram: Array | None = None
 
     def components(self, keep: Any) -> Solution:
-        """Some of them."""
+        """Some of the components."""
         gram = None if self.gram is None else self.gram[keep][:, keep]
         parts = self.W[:, keep], self.eigenvalues[keep], self.basis[:, keep]
         return Solution(*parts, self.report, gram)

@@ -55,7 +55,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether ``value`` is meant as several."""
+    """Whether ``value`` holds several values: a string or a mapping is one."""
     several = hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping)
     return several and bool(getattr(value, "ndim", 1))
 
@@ -71,7 +71,7 @@ def check_sequence(name: str, value: Any, what: str) -> list[Any]:
 
 
 def counted(n: int, word: str) -> str:
-    """So many of something.
+    """A number and its noun, in the plural where there are several.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def what_is(value: Any) -> str:
 
 
 def check_all_or_count(name: str, value: Any) -> int | None:
-    """None, which is for all, or ``value`` as an integer of at least 1."""
+    """``value`` as an integer of at least 1, or None, which stands for all."""
     return None if value is None else check_count(name, value, hint=", or None for all")
 
 

@@ -21,26 +21,23 @@ from eigenkit.data.columns import (
     shifted,
     stored,
 )
-from eigenkit.data.dense import Dense, SideBySide
+from eigenkit.data.dense import SideBySide
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
-from eigenkit.data.protocol import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES, Data, one_sample
-from eigenkit.data.sparse import Sparse, SparseRows, add_transposed, sparse_product
+from eigenkit.data.protocol import DENSE_LIMIT_BYTES, Data, one_sample
+from eigenkit.data.sparse import SparseRows, add_transposed, sparse_product
 
 __all__ = [
     "DENSE_LIMIT_BYTES",
-    "GRAM_LIMIT_BYTES",
     "SAFE_RANGE",
     "SCALABLE",
     "Blocked",
     "Centered",
     "CenteredKernel",
     "Data",
-    "Dense",
     "LocalPasses",
     "Passes",
     "SideBySide",
-    "Sparse",
     "SparseRows",
     "Steady",
     "Survey",

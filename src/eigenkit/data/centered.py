@@ -55,7 +55,7 @@ class Scaled(Data):
         if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
             return False
         check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit = 1.0 / power_of_two(judged)
+        self.unit, self.one_ridge = 1.0 / power_of_two(judged), one_unit
         self.m = np.broadcast_to(self.unit, sizes.shape).copy()
         return True
 
@@ -71,10 +71,6 @@ class Scaled(Data):
                 "much smaller: scale X to sizes near 1, or give a smaller alpha."
             )
         return ridge
-
-    @property
-    def one_ridge(self) -> bool:  # type: ignore[override]
-        return np.ndim(self.unit) == 0
 
     def from_X(self, W: Array) -> Array:
         """diag(1 / unit) W."""

@@ -61,7 +61,7 @@ def _changed(
 
 @dataclass(frozen=True)
 class Steady(Passes):
-    """Other passes, each of which must bring what the first did; ``seen`` holds marks of that."""
+    """Other passes, all of which must bring the same blocks; ``seen`` holds marks of the first."""
 
     passes: Passes
     seen: list[Marks]
@@ -79,10 +79,10 @@ class Steady(Passes):
 
 @dataclass(frozen=True)
 class Marks:
-    """Of every block the number of rows, and checksums of some numbers of X and weights, and of Y
-    (None in a pass without).
+    """For every block its number of rows, a checksum of some numbers of X and the weights, and one
+    of Y (None in a pass without Y).
 
-    ``complete`` is False where a function did not want all blocks.
+    ``complete`` is False where a function did not ask for all blocks.
     """
 
     blocks: tuple[Mark, ...]
@@ -92,7 +92,7 @@ class Marks:
         return Marks(self.blocks + other.blocks, self.complete and other.complete)
 
     def compare(self, later: Marks) -> None:
-        """Refuse other blocks in a later pass."""
+        """Refuse blocks that differ in a later pass."""
         rows, now = (sum(n for n, *_ in marks.blocks) for marks in (self, later))
         if rows != now:
             raise ValueError(
@@ -192,7 +192,7 @@ class Survey:
 
     @classmethod
     def of(cls, X: Any, weight: Array | None, m: Array | None = None) -> Survey:
-        """Of some rows; of X diag(m) where m is given."""
+        """The survey of some rows of X, or of X diag(m) where m is given."""
         found = _of_sparse if sparse.issparse(X) else _of_dense
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             columns = found(X, weight, m)
@@ -201,7 +201,7 @@ class Survey:
         return cls(n_rows=X.shape[0], total=total, counted=counted, eps=eps, **columns)
 
     def merge(self, other: Survey) -> Survey:
-        """Of the rows of both."""
+        """The survey of the rows of both."""
         total = self.total + other.total
         with np.errstate(over="ignore", invalid="ignore"):
             mean = self.mean + (other.total / total) * (other.mean - self.mean)
@@ -228,7 +228,7 @@ class Survey:
 
 
 def survey_of(blocks: Iterable[Any], m: Array | None = None) -> Survey | None:
-    """Of blocks (X, Y, weight); None of nothing."""
+    """The survey of blocks (X, Y, weight); None if there are none."""
     found = None
     for X, _, weight in blocks:
         one = Survey.of(X, weight, m)

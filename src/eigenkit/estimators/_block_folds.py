@@ -1,4 +1,4 @@
-"""Folds of rows that come in blocks: answers for all rows of one, and the sums of each."""
+"""Folds of rows that come in blocks: predictions for all rows of a fold, and its sums."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refuse_groups(groups: Any) -> None:
 
 
 def answering(model: Any, X: Any) -> Any:
-    """The model; for blocks a copy that answers for all of their rows at once, as scorers ask."""
+    """The model; for blocks a copy that predicts for all of their rows at once, as scorers need."""
     if not isinstance(X, Blocks):
         return model
     found = copy.copy(model)
@@ -44,7 +44,7 @@ def answering(model: Any, X: Any) -> Any:
 
 
 def gathered(function: Any, X: Any, y: Any, weight: Any = None) -> tuple[Any, Any, Any]:
-    """A function of X that has few columns, y and the weights; blocks have them with them."""
+    """``function(X)``, which has few columns, with y and weights; blocks bring theirs along."""
     return _together(X, function) if isinstance(X, Blocks) else (function(X), y, weight)
 
 
@@ -67,7 +67,7 @@ def _over_blocks(method: Any) -> Any:
 
 
 def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
-    """A function of X that has few columns, y and the weights, of all rows of positive weight."""
+    """``function(X)``, y and the weights of all rows of positive weight, in memory."""
     found: list[list[Array]] = []
     for T, y, weight in blocks.map(function).triples():
         given = [T, y] if weight is None else [T, y, weight]
@@ -89,7 +89,7 @@ class FoldSums:
 
     @classmethod
     def of(cls, reader: Any, blocks: Any, cv: Any, *given: Any) -> FoldSums:
-        """Of blocks as ``reader`` reads them; each row is in one fold, and is summed up once."""
+        """The folds of blocks as ``reader`` reads them; each row is summed up once."""
         rows = [blocked_rows(reader, test, *given) for _, test in block_folds(blocks, cv)]
         try:
             return cls(rows, [each.summary(RESPONSES) for each in rows])
@@ -102,7 +102,7 @@ class FoldSums:
 
     @property
     def fewest(self) -> int:
-        """The rows that the fits of a fold have, at least."""
+        """The smallest number of rows that a fold is fitted on."""
         sizes = [each.n_rows for each in self.sums]
         return sum(sizes) - max(sizes)
 

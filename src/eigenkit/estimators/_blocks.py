@@ -72,7 +72,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
 
 
 def refuse_blocks(model: Any, X: Any) -> None:
-    """What needs all rows says so."""
+    """Refuse blocks for a model that needs all rows at once."""
     if isinstance(X, Blocks):
         raise TypeError(
             f"{type(model).__name__} needs all samples at once, not blocks of rows: give arrays, "
@@ -135,7 +135,7 @@ class _Named(Passes):
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with a block, and how many come before; ``what`` is None where all is well."""
+    """What is wrong with a block, and how many come before it; ``what`` is None for no fault."""
 
     n_before: int
     what: str | None = None

@@ -135,6 +135,9 @@ alpha : float
 """,
     "computation": """
 {solver}
+{stage_one}
+""",
+    "stage_one": """
 regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
     The method of the first stage; :meth:`plan` says what "auto" would choose.
 tol, max_iter : float, int

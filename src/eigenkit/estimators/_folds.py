@@ -1,8 +1,8 @@
-"""Cross-validation inside an estimator: who gets the weights, and who the groups.
+"""Cross-validation inside an estimator, and estimators that pass predictions on to another.
 
 ``groups`` go to the splitter, weights to the fits. With scikit-learn's metadata routing both go
-where they were requested, as in its own searches. What the search has found answers for it, as the
-estimator on a sum of kernels does.
+where they were requested, as in its own searches. A search predicts by the best estimator that it
+has found.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
     best_estimator_: Any
 
     def _describe(self) -> None:
-        """Take over what the best estimator says of the data."""
+        """Take over what the best estimator knows of the data."""
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))

@@ -7,7 +7,7 @@ Of the scores S = Z W of the training samples a head needs only
 which come with every :class:`~eigenkit.pencil.Solution`. For a W that solves the pencil gram is
 the identity and cross'cross diagonal; nothing here assumes that.
 
-From distances probabilities are softmax(-beta d), with beta from samples that were held out. One
+Distances d become probabilities softmax(-beta d), with beta from samples that were held out. One
 factor for all classes (temperature scaling; Guo et al. 2017) keeps the order of the distances, so
 that the most probable class is the nearest. Distances of the samples that a model was fitted on are
 too small, hence the folds; targets are smoothed as Platt (1999) does, so that beta stays finite
@@ -24,7 +24,9 @@ import scipy
 import sklearn
 from scipy import linalg as sla
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_numbers, encode_responses
 from eigenkit.estimators._estimator import Projection
@@ -152,6 +154,46 @@ def log_posterior(decision: Array) -> Array:
     if decision.ndim == 1:
         decision = np.column_stack([np.zeros_like(decision), decision])
     return np.asarray(scipy.special.log_softmax(decision, axis=1))
+
+
+@described
+class GaussianClassifier:
+    """Predictions of a projection by :func:`gaussian`, kept as coefficients and ``_offset_``."""
+
+    # In the space of a kernel the coefficients are not those of features.
+    _coef_name = "coef_"
+
+    def decision_function(self: Any, X: Any) -> Array:
+        """Log of prior times likelihood up to a term common to all classes.
+
+        {log_odds}
+        """
+        check_is_fitted(self)
+        coef = getattr(self, self._coef_name)
+        scores = project(self._features(X), self.mean_, coef.T) + self._offset_
+        two = len(self.classes_) == 2
+        return np.asarray(scores[:, 0] if two else scores, dtype=self._dtype_)
+
+    def predict(self: Any, X: Any) -> np.ndarray:
+        """The most probable class of each sample.
+
+        {class_of_each}
+        """
+        return most_probable(self.decision_function(X), self.classes_)
+
+    def predict_proba(self: Any, X: Any) -> Array:
+        """Posterior probabilities of the classes.
+
+        {each_class}
+        """
+        return posterior(self.decision_function(X))
+
+    def predict_log_proba(self: Any, X: Any) -> Array:
+        """Logarithms of the posterior probabilities, without underflow.
+
+        {each_class}
+        """
+        return log_posterior(self.decision_function(X))
 
 
 # -- real-valued y, as CCA and orthonormalized PLS have it -----------------------------

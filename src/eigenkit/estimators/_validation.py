@@ -175,14 +175,13 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
         return None
     with plain_words("sample_weight"):
         weight = np.asarray(sample_weight)
-    kinds = {
-        "complex": weight.dtype.kind == "c",
-        "a masked array": isinstance(sample_weight, np.ma.MaskedArray),
-        "a sparse matrix": sparse.issparse(sample_weight),
-    }
-    if any(kinds.values()):
-        kind = next(kind for kind, found in kinds.items() if found)
-        raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")
+    for kind, found in (
+        ("complex", weight.dtype.kind == "c"),
+        ("a masked array", isinstance(sample_weight, np.ma.MaskedArray)),
+        ("a sparse matrix", sparse.issparse(sample_weight)),
+    ):
+        if found:
+            raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")
     with plain_words("sample_weight"):
         weight = weight.astype(np.float64)
     if weight.ndim == 0:

@@ -128,15 +128,13 @@ class CCA(BothSides, ResponseProjection):
         self._warn_of_exact_fit(problem.n_rows, len(problem.mean))
 
     def _warn_of_exact_fit(self, n: int, d: int) -> None:
-        """X that fits any y says nothing."""
+        """Warn where X has so many features that it fits any y."""
         if n > d + 1 or self._x_penalty()[1] > 0:
             return
         name, ridge_of_y = next(iter(self._ridges)), self._y_penalty()[1]
-        what = (
-            "are 1 by construction, whatever the data"
-            if ridge_of_y == 0
-            else ("depend on y alone, whatever X holds")
-        )
+        what = "are 1 by construction, whatever the data"
+        if ridge_of_y > 0:
+            what = "depend on y alone, whatever X holds"
         warnings.warn(
             f"with {n} samples, {d} features and {name}=0 canonical correlations {what}: "
             f"set {name} > 0",
@@ -224,10 +222,7 @@ class CanonicalRidge(CCA):
         99 % of their sum. By default nothing is left out.
     solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; for ``gamma_x=1`` it is a singular value decomposition.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    {stage_one}
 
     Attributes
     ----------

@@ -8,20 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, project
+from eigenkit.data import Centered
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_columns
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._heads import (
-    checked_priors,
-    gaussian,
-    log_posterior,
-    most_probable,
-    posterior,
-)
+from eigenkit.estimators._heads import GaussianClassifier, checked_priors, gaussian
 from eigenkit.estimators._streams import Result, results
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.numerics.linalg import Array
@@ -33,7 +26,7 @@ from eigenkit.targets import TARGETS
 
 
 @described
-class LDA(ScoresByName, ClassifierMixin, Projection):
+class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
     Solves ``Sb w = lambda (St + alpha I) w`` for the between-class and total scatter, and
@@ -153,8 +146,6 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
     priors_, means_, coef_, intercept_, explained_variance_ratio_ = results(5)
     covariance_ = Result("fit with store_covariance=True to keep it")
     _offset_, _precision_ = results(2)
-    # what the coefficients are called: in a kernel's space they are not those of features
-    _coef_name = "coef_"
 
     _sparse_labels = True
 
@@ -183,7 +174,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
         self._set(
             priors_=priors,
             intercept_=offset - coef @ problem.mean,
-            # Classes with the same means have zeros, and a sum of zeros has no parts.
+            # Classes with the same means have no variance between them, and shares of zero.
             explained_variance_ratio_=ratio[:l] / (ratio.sum() or 1.0),
             _offset_=offset,
             _precision_=(counted.total / within)[:l],
@@ -220,38 +211,6 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
     def xbar_(self) -> Array:
         """The mean of the class means, weighted by the priors."""
         return np.asarray(self.priors_ @ self.means_)
-
-    def decision_function(self, X: Any) -> Array:
-        """Log of prior times likelihood up to a term common to all classes.
-
-        {log_odds}
-        """
-        check_is_fitted(self)
-        coef = getattr(self, self._coef_name)
-        scores = project(self._features(X), self.mean_, coef.T) + self._offset_
-        two = len(self.classes_) == 2
-        return np.asarray(scores[:, 0] if two else scores, dtype=self._dtype_)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each sample.
-
-        {class_of_each}
-        """
-        return most_probable(self.decision_function(X), self.classes_)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the classes.
-
-        {each_class}
-        """
-        return posterior(self.decision_function(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the posterior probabilities, without underflow.
-
-        {each_class}
-        """
-        return log_posterior(self.decision_function(X))
 
 
 AUTO_NEEDS_ALL = "shrinkage='auto' needs all rows at once: fit arrays, or give a number."

@@ -22,10 +22,9 @@ from eigenkit.estimators._encoding import (
     labels_of,
 )
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._heads import gaussian, log_posterior, most_probable, posterior, regression
+from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
-from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_real, take_parameters
 from eigenkit.solvers import Choice, Settings
@@ -197,18 +196,10 @@ class LeastSquaresProjection(Projection):
             return
         self._set(coef_=coef, intercept_=offset - coef @ problem.mean, _offset_=offset)
 
-    def _values(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return np.asarray(project(self._features(X), self.mean_, self.coef_.T) + self._offset_)
-
-    @_for(*CLASSES)
-    def decision_function(self, X: Any) -> Array:
-        """Log of prior times likelihood up to a term common to all classes (target "lda").
-
-        {log_odds}
-        """
-        values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
+    _coef_name = GaussianClassifier._coef_name
+    decision_function = _for(*CLASSES)(GaussianClassifier.decision_function)
+    predict_proba = _for(*CLASSES)(GaussianClassifier.predict_proba)
+    predict_log_proba = _for(*CLASSES)(GaussianClassifier.predict_log_proba)
 
     @_for(*CLASSES, *RESPONSES)
     def predict(self, X: Any) -> np.ndarray:
@@ -221,25 +212,10 @@ class LeastSquaresProjection(Projection):
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         if self._learned in CLASSES:
-            return most_probable(self.decision_function(X), self.classes_)
-        values = self._values(X)
-        return values[:, 0] if getattr(self, "_one_response_", False) else values
-
-    @_for(*CLASSES)
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the classes (target "lda").
-
-        {each_class}
-        """
-        return posterior(self.decision_function(X))
-
-    @_for(*CLASSES)
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the posterior probabilities (target "lda").
-
-        {each_class}
-        """
-        return log_posterior(self.decision_function(X))
+            return GaussianClassifier.predict(self, X)
+        check_is_fitted(self)
+        values = project(self._features(X), self.mean_, self.coef_.T) + self._offset_
+        return np.asarray(values[:, 0] if getattr(self, "_one_response_", False) else values)
 
     @_for(*CLASSES, *RESPONSES)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

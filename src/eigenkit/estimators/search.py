@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.data import GRAM_LIMIT_BYTES
+from eigenkit.data.protocol import fits
 from eigenkit.estimators._alphas import alpha_path, check_has_alpha
 from eigenkit.estimators._block_folds import FoldSums, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
@@ -201,7 +201,7 @@ def l1_path(
     model._settings()
     rows = model._rows(X, y, sample_weight).positive()
     d = rows.X.shape[1]
-    if method == "lars" and 8 * d * d > GRAM_LIMIT_BYTES:
+    if method == "lars" and not fits(d):
         raise ValueError(
             f"X has {d} features: method='lars' would need {d} x {d} numbers "
             f"({8 * d * d / 2**30:.1f} GB); use method='cd'."

@@ -27,7 +27,7 @@ NO_BLOCK = "X holds no block with rows of positive weight: there is nothing to l
 
 
 class Blocks(ABC):
-    """Rows that can be asked for again and again, block by block, where X would be too large."""
+    """Rows that can be read again and again, block by block, for an X that is too large."""
 
     @abstractmethod
     def passes(self) -> Passes:
@@ -42,7 +42,7 @@ class Blocks(ABC):
         """Blocks with ``function`` of X in the place of X."""
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        """What makes arrays of its input, as scikit-learn does, learns that these are none."""
+        """Refused: functions that make an array of their input, as scikit-learn's do, end here."""
         raise TypeError(
             "blocks of rows are no array: give them to models of eigenkit (fit, transform, "
             "predict, score) or to AlphaSearchCV, and loop over them for anything else (for X, y "
@@ -50,16 +50,15 @@ class Blocks(ABC):
         )
 
     def classes(self) -> np.ndarray | None:
-        """All classes, where y holds one for every row; asked of the rows if need be."""
+        """All classes, where y holds one for every row; found by a pass over the rows."""
         y = self.head()[1]
         if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
             return None
         found = self.passes().run(_classes)
         if found is None:
             raise ValueError(
-                "X holds no block with rows of positive weight in a second pass: give blocks "
-                "that are the "
-                "same in every pass."
+                "X holds no block with rows of positive weight in a second pass: give blocks that "
+                "are the same in every pass."
             )
         values: np.ndarray = found.values
         return values

@@ -59,7 +59,7 @@ class Rows:
 
     @property
     def whole(self) -> Rows | None:
-        """All rows, for what their sums do not tell; a stream and blocks have None."""
+        """All rows, where sums of them are not enough; None for streams and blocks."""
         return self
 
     @property

@@ -239,7 +239,7 @@ def _finished(
 
 
 def tree_sum(values: Iterable[Any]) -> Any:
-    """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
+    """The sum in groups of FAN_IN, in groups of such groups, and so on; None without values."""
     levels: list[tuple[Any, int]] = []
     for value in values:
         level, count = 0, FAN_IN

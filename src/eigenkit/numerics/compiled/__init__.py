@@ -35,8 +35,13 @@ LINE = 64
 
 
 def available() -> bool:
-    """Whether the compiled product is there and switched on."""
+    """Whether the library is there and switched on."""
     return os.environ.get("EIGENKIT_COMPILED", "1") != "0" and _library() is not None
+
+
+def takes_gradients() -> bool:
+    """Whether the processor has what the gradients and the sums of dense rows are compiled for."""
+    return available() and _has_vectors()
 
 
 def takes(X: Any) -> bool:
@@ -68,7 +73,7 @@ def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], No
 def for_gradient(V: np.ndarray) -> np.ndarray:
     """V as :func:`add_gradient` wants it, with columns of zeros; itself where that cannot be."""
     (d, k), width = V.shape, -(-V.shape[1] // 4) * 4
-    if width > WIDEST_SPARSE or not _sparse_usable():
+    if width > WIDEST_SPARSE or not takes_gradients():
         return V
     wide = lined_up((d, width))
     wide[:, :k], wide[:, k:] = V, 0.0
@@ -100,7 +105,7 @@ def add_gradient(
     """
     k, given = V.shape[1], (X.indptr, X.indices, X.data, V, offset, r, S, drift, square)
     fits = k % 4 == 0 and 0 < k <= WIDEST_SPARSE
-    if not (fits and _sparse_usable() and takes(X) and all(A is None or _plain(A) for A in given)):
+    if not (fits and takes_gradients() and takes(X) and all(A is None or _plain(A) for A in given)):
         return False
     if any(A is not None and A.dtype != np.float64 for A in given[2:]):
         return False
@@ -146,7 +151,7 @@ def takes_dense(X: np.ndarray) -> bool:
     """Whether the dense functions take X, with 4, 8, ... up to WIDEST columns."""
     plain = X.dtype == np.float64 and X.dtype.isnative and X.flags.aligned
     whole_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0
-    return plain and whole_rows and available() and _dense_usable()
+    return plain and whole_rows and takes_gradients()
 
 
 # What the columns of a table are to :func:`read_table`.
@@ -163,7 +168,7 @@ def after_lines(text: bytes, at: int, end: int, most: int | None = None) -> tupl
     (2, 5)
     """
     most = len(text) if most is None else most
-    if _reads_tables():
+    if available():
         place = ctypes.c_int64()
         call = _typed("after_lines", "pqqqp", ctypes.c_int64)
         return int(call(text, at, end, most, ctypes.byref(place))), place.value
@@ -184,7 +189,7 @@ def read_table(
     of cells. Empty cells and words such as NA are NaN, as are columns that hold no numbers; every
     number is the float64 nearest to what is written.
     """
-    if not (len(kinds) and text and _reads_tables()):
+    if not (len(kinds) and text and available()):
         return None
     roles = np.array(kinds, dtype=np.int8)
     most = after_lines(text, 0, len(text))[0]
@@ -196,10 +201,6 @@ def read_table(
     if rows < 0:
         return None
     return table[:rows], [_slices(text, cells[:rows, j]) for j in range(cells.shape[1])]
-
-
-def _reads_tables() -> bool:
-    return available() and hasattr(_library(), "after_lines")
 
 
 def _slices(text: bytes, places: np.ndarray) -> list[str]:
@@ -217,12 +218,8 @@ def _powers() -> np.ndarray:
     return np.array([[float(p), float(p - int(float(p))), 1 / p] for p in powers])
 
 
-def _sparse_usable() -> bool:
-    return available() and _dense_usable() and hasattr(_library(), "sparse_gradient_int32_t")
-
-
 @cache
-def _dense_usable() -> bool:
+def _has_vectors() -> bool:
     usable: Any = getattr(_library(), "dense_rows_usable", None)
     return usable is not None and bool(usable())
 
