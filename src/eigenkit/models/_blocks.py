@@ -1,6 +1,4 @@
-"""Blocks of rows as they are given: functions that begin anew whenever they are asked, tuples,
-whatever has rows, and how that is cut.
-"""
+"""Blocks of rows as users give them, and how they are cut, divided into folds and grouped."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
 
 
 def sliceable(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """The same as things with a shape, of which rows can be taken."""
+    """The same as objects with a shape, whose rows can be taken."""
     y, weight = (
         None if A is None else _with_rows(name, A)
         for name, A in (("y", y), ("the weights", weight))
@@ -81,7 +79,7 @@ def taken(A: Any, rows: Any) -> Any:
     return None if A is None else A.iloc[rows] if hasattr(A, "iloc") else A[rows]
 
 
-# Of a block of a part, and which of its rows have a weight: the fold of each, -1 for none.
+# From a part, a block of it, and which rows have a weight, to the fold of each row; -1 for none.
 Assigned = Callable[[int, int, np.ndarray], np.ndarray]
 
 
@@ -94,7 +92,7 @@ def drawn(n: int, seed: int) -> Assigned:
         rng = np.random.default_rng([seed, p, b])
         order = rng.permutation(int(there.sum()))
         folds = np.full(len(there), -1)
-        # Small blocks do not all begin with the same fold, which would have most rows.
+        # If all small blocks began with the same fold, that would have the most rows.
         folds[there] = (order + rng.integers(n)) % n
         return folds
 
@@ -104,7 +102,7 @@ def drawn(n: int, seed: int) -> Assigned:
 def in_fold(
     part: Iterable[Any], p: int, assigned: Assigned, fold: int, held_out: bool
 ) -> Iterator[Any]:
-    """The rows of a fold in the blocks of part p, or all others."""
+    """The rows of a fold, or all others, in the blocks of part p."""
     for b, block in enumerate(part):
         X, *others = sliceable(*block)
         there = np.ones(X.shape[0], bool) if others[1] is None else np.ravel(others[1]) != 0
@@ -120,7 +118,7 @@ def n_bytes_of(X: Any) -> int:
 
 
 def cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Blocks of rows, each by its size and a function that gives it."""
+    """Blocks of rows, each as its size and a function that gives it."""
     n = X.shape[0]
     size = n_bytes_of(X)
     step = max(1, int(n * block_bytes / max(size, 1)))
@@ -134,9 +132,9 @@ def cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Ca
 
 
 def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
-    """Consecutive items in parts of about equal sizes, which depend on nothing but the sizes.
+    """Consecutive items in parts of about equal sizes, which depend on the sizes alone.
 
-    Many parts keep threads busy; large ones make up for a sum of their own in every part.
+    Many parts keep threads busy; but every part has sums of its own, which pays if it is large.
     """
     most = min(max(sum(sizes) // PARTS, 1), PART_BYTES)
     groups: list[list[Any]] = [[]]

@@ -22,7 +22,7 @@ from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")
 _CATEGORIES = "categories"
-# More categories than this are text, or numbers of rows.
+# A column of more categories than this holds text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
 
 
@@ -54,7 +54,7 @@ class TextColumn:
     idf: np.ndarray
 
     def matrix(self, cells: list[str]) -> Any:
-        """Texts as a sparse matrix with a row each."""
+        """A sparse matrix with a row for each text."""
         if self.kind == _CATEGORIES:
             return self._indicator(cells)
         if self.kind == "hashing":
@@ -89,7 +89,7 @@ class TextColumn:
         return sparse.csr_array((np.ones(len(known)), places), shape=(len(cells), self.size))
 
     def feature_names(self) -> list[str]:
-        """Names of the features, for the reader."""
+        """Names of the features, for people."""
         if self.kind == "hashing":
             return [f"{self.name}#{j}" for j in range(self.size)]
         mark = "=" if self.kind == _CATEGORIES else ":"
@@ -119,7 +119,7 @@ def learn_text(
 
 
 def _suspect_categories(path: str, name: str, cells: Sequence[str]) -> None:
-    """Warn of a column of text with few distinct values, which are split into words."""
+    """Warn of a column with few distinct values, which would be split into words as text."""
     found = {as_class(cell) for cell in cells} - {""}
     if 10 * len(found) <= len(cells) and any(len(cell.split()) > 1 for cell in found):
         warnings.warn(
@@ -175,7 +175,7 @@ class Features:
         return self.n_numbers + sum(column.size for column in self.text)
 
     def feature_names(self) -> list[str]:
-        """Names of the columns of X, for the reader."""
+        """Names of the columns of X, for people."""
         base = self.index_base
         names = self.names or [str(j + base) for j in range(self.n_numbers)]
         return [*names, *(name for column in self.text for name in column.feature_names())]
@@ -193,7 +193,7 @@ class Features:
         return tuple(column.name for column in self.text if column.kind == _CATEGORIES)
 
     def matrix(self, path: str, block: Block) -> Any:
-        """X of some rows, missing values filled in or refused."""
+        """X of some rows, with missing values filled in or refused."""
         return self.prepared(self.raw(path, block))
 
     def raw(self, path: str, block: Block) -> Any:
@@ -203,7 +203,7 @@ class Features:
         return self._with_text(block.X, block)
 
     def prepared(self, raw: Any) -> Any:
-        """What :meth:`raw` gave, filled in and scaled."""
+        """The result of :meth:`raw`, filled in and scaled."""
         return divided(filled(raw, self.fill), self.scale)
 
     def _with_text(self, X: Any, block: Block) -> Any:
@@ -216,7 +216,7 @@ class Features:
         return sparse.csr_array(sparse.hstack([*numbers, *parts], format="csr"))
 
     def _dense(self) -> bool:
-        """A few categories beside numbers are not worth a sparse matrix."""
+        """Whether there are too few categories beside the numbers for a sparse matrix to pay."""
         width = sum(column.size for column in self.text)
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
@@ -259,20 +259,20 @@ def learn_features(
 
 
 def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
-    """The blocks, without rows that miss a value where those are to be dropped."""
+    """The blocks, without incomplete rows if ``missing`` is "drop"."""
     if missing != "drop":
         return iter(blocks())
     return (drop_missing(block, named) for block in blocks())
 
 
 def drop_missing(block: Block, named: Sequence[str] = ()) -> Block:
-    """The rows of a block without missing values, or names missing in these columns."""
+    """The rows of a block that lack neither a value nor a name in the columns ``named``."""
     gaps = incomplete(block, named)
     return block if not gaps.any() else block.take(np.flatnonzero(~gaps))
 
 
 def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[list[int]] | None:
-    """The features of every view: each in one of them, and two views at least; None for no views.
+    """The features of every view, each in exactly one of at least two; None for no views.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[
 
 
 def view_params(method: Method, columns: Sequence[Sequence[int]] | None) -> dict[str, Any]:
-    """The parameters that tell a method its views; none if it does not use views."""
+    """The parameters by which a method gets its views; none if it takes no views."""
     if columns is None:
         return {}
     if method.views == "groups":
@@ -316,5 +316,5 @@ def view_params(method: Method, columns: Sequence[Sequence[int]] | None) -> dict
 
 
 def methods_with_views() -> list[str]:
-    """The names of the methods that have a use for views."""
+    """The names of the methods that take views."""
     return [method.name for method in METHODS.values() if method.views]

@@ -41,7 +41,7 @@ from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 
-# With more entries than this, cross-validation only to report the quality takes too long.
+# With more entries than this, cross-validation takes too long if it only measures the quality.
 _MOST_ENTRIES = 20_000_000
 # Folds inside a fold, at most.
 _INNER = 3
@@ -179,7 +179,7 @@ def fit_model(
         try:
             again = choice if searches else None
             how["quality"] = _quality(estimator, rows, took, again, say)
-        except ValueError as error:  # a fold without one of the classes, say
+        except ValueError as error:  # for example, a fold lacks one of the classes
             how |= {"quality": None, "unmeasured": str(error).split("\n")[0]}
     return Model(found.name, features, estimator, linear, target, how)
 
@@ -214,10 +214,10 @@ def _quality(
     choice: Choice | None,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The score on rows left out; an error where it cannot be computed or would take too long.
+    """The score on rows left out, or an error if it cannot be computed or would take too long.
 
-    What was chosen is chosen again in every fold: a choice by all rows has seen those left out.
-    With many entries that matters less, and takes too long.
+    A choice is made again in every fold, as one made with all rows has seen those left out. With
+    many entries this matters less, and takes too long.
     """
     ((X, y),) = rows
     if n_entries(X) > _MOST_ENTRIES:
@@ -235,7 +235,7 @@ def _quality(
             )
     try:
         found = _measured(estimators, rows)
-    except ValueError:  # a class of few rows is in no part of some part
+    except ValueError:  # a small class is missing in a fold of some fold
         if not nested:
             raise
         found, nested = _measured(repeat(estimator), rows), False
@@ -251,14 +251,14 @@ def _measured(estimators: Iterator[Any], rows: InMemory) -> Array:
 
 
 def _without_features(kind: str, y: Array) -> float:
-    """The score of what does not look at the features: the commonest class, lots, the mean."""
+    """The score of ignoring the features: the commonest class, chance, or the mean."""
     if kind == "classes":
         return float(np.unique(y, return_counts=True)[1].max() / len(y))
     return 0.5 if kind == "labels" else 0.0
 
 
 def _fingerprint(source: Source, labels: Any, features: Features, values: str) -> str:
-    """What tells the blocks of one file from those of another."""
+    """A text by which the blocks of this file are told from those of others."""
     words = [values, *map(str, np.ravel(labels)), *features.feature_names()]
     digest = hashlib.sha256("\0".join(words).encode("utf-8"))
     for numbers in (features.scale, features.fill):

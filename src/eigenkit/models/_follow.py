@@ -28,9 +28,9 @@ from eigenkit.shell import counted
 _POLL = 1.0
 # Text that is taken in at once.
 _CHUNK = 2**22
-# Bytes by which a file is recognized, at its beginning and where it was left.
+# Bytes by which a file is recognized: so many at its beginning, and before the place reached.
 _MARKED = 4096
-# What to do about a file of which rows were counted that have changed since.
+# What to do about a file whose counted rows have changed.
 _CHANGED = (
     "the model has counted its old rows; if it holds only new rows now, use a new --checkpoint, "
     "and if not, also restore the model from before or fit it again, so that no row counts twice."
@@ -87,7 +87,7 @@ def _check_there(path: str, position: int) -> None:
 
 
 def _tell_of_rest(path: str, rest: bytes) -> None:
-    """Half a line cannot be told from a whole one, and half a number would count as a number."""
+    """Warn of half a line: it looks like a whole one, and half a number like a number."""
     if rest.strip():
         warnings.warn(
             f"{path}: the last line does not end with a newline, so it may be incomplete: it will "
@@ -130,7 +130,7 @@ class Follower:
         self.model, self.place, self.options, self.every = model, Path(place), options, every
         mark = options.as_before().comment
         told = b"(?!" + re.escape(mark.encode()) + b")" if mark else b""
-        # A line that holds anything, and is no comment.
+        # A line that is neither blank nor a comment.
         self.row = re.compile(b"^" + told + rb".*\S", re.MULTILINE)
         begins, has_stream = not Path(checkpoint).exists(), "_intake_" in vars(model.estimator)
         self.forgets, self.adds = begins and not has_stream, begins and has_stream
@@ -143,18 +143,18 @@ class Follower:
             on_error=on_error,
             source=_rows_of(model),
         )
-        self.n_held = self.stream.n_rows  # that the model or the state had before this run
+        self.n_held = self.stream.n_rows  # rows that the model or the state had before this run
         self._begins = True
         self._layout: Layout | None = None
-        self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
-        # Checksums: of everything that came, and of some bytes, which is quickly found.
+        self._n_passed = 0  # lines of rows so far, taken or skipped
+        # Checksums of everything so far, and of some bytes, which is quick.
         self._sum, self._ends = 0, ""
         self._saved = time.monotonic()
-        # The position that the model file has; of a run that was killed it may have an earlier one.
+        # The position of the model file, which is unknown after a run that may have been killed.
         self._kept = None if begins else -1
 
     def follow(self, path: str, *, once: bool, say: Callable[[str], None]) -> None:
-        """Take in what there is and what comes, until the file or the user ends it."""
+        """Take in the rows that are there and those that come, until the file or the user ends."""
         try:
             self._follow(path, once, say)
         finally:
@@ -205,7 +205,7 @@ class Follower:
                 text = text[len(self._layout.header) :]
                 before = crc32(self._layout.header, before)
         if self._layout is not None and self.row.search(text):
-            last = self.stream.position  # blank lines may have come since
+            last = self.stream.position  # there may be blank lines in between
             known = begin if last is None else last, begin + len(lines), self._n_passed, before
             skip = self.stream.on_error == "skip"
             rows = Arrivals(self._layout, text, *known, self.stream.estimator, skip)
@@ -216,19 +216,19 @@ class Follower:
             self._ends = _ends(path, self.stream.position or 0)
 
     def _found(self, path: str, kind: str, text: bytes) -> Layout:
-        """How the rows are read of a file that begins so."""
+        """How the rows of a file are read, by its first bytes."""
         above = self._to_names(text)
         layout = Layout(self.model, path, kind, self.options)
         layout.begin(above, text[len(above) :])
         return layout
 
     def _to_names(self, text: bytes) -> bytes:
-        """The lines up to the first that holds anything; nothing if there is none."""
+        """The lines up to the first that is not blank; empty if there is none."""
         row = self.row.search(text)
         return b"" if row is None else text[: text.find(b"\n", row.end()) + 1 or len(text)]
 
     def _look_back(self, path: str, kind: str, position: int) -> None:
-        """Count what was taken in of a file, which must be what it was."""
+        """Count the lines taken in before, after checking that they are unchanged."""
         if path == "-":
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
@@ -249,7 +249,7 @@ class Follower:
         )
 
     def save(self, say: Callable[[str], None]) -> None:
-        """Replace the model file, if anything came since and the stream can be solved."""
+        """Replace the model file, if there are new rows and the stream can be solved."""
         self._saved = time.monotonic()
         estimator, position = self.stream.estimator, self.stream.position
         if position == self._kept or not _is_solvable(estimator):
@@ -263,7 +263,7 @@ class Follower:
 
 
 def _rows_of(model: Model) -> str:
-    """What tells the rows that a model takes from those of another one."""
+    """A text by which the rows of this model are told from those of others."""
     words = [*model.features.feature_names(), model.target.kind, *model.target.names]
     checksum = crc32("\0".join(words).encode())
     for numbers in (model.features.scale, model.features.fill):
@@ -273,7 +273,7 @@ def _rows_of(model: Model) -> str:
 
 
 def _is_solvable(estimator: Any) -> bool:
-    """Whether a stream has come far enough to be solved."""
+    """Whether a stream has enough rows to be solved."""
     intake = vars(estimator).get("_intake_")
     try:
         return intake is not None and intake.fitted() is not None
@@ -290,13 +290,13 @@ def _ends(path: str, end: int) -> str:
 
 
 def _first(path: str) -> bytes:
-    """What a file that is followed from the middle begins with."""
+    """The first bytes of a file that is followed from the middle."""
     with open(path, "rb") as stream:
         return stream.read(_CHUNK)
 
 
 def _looked_through(path: str, end: int) -> tuple[int, int, int]:
-    """Of the bytes of a file before ``end``: how many lines, how many bytes, and a checksum."""
+    """The lines, the number and a checksum of the bytes of a file before ``end``."""
     n_lines, n_bytes, checksum = 0, 0, 0
     with open(path, "rb") as stream:
         while n_bytes < end and (piece := stream.read(min(end - n_bytes, _CHUNK))):

@@ -1,4 +1,4 @@
-"""What predicts from the scores of a projection: a linear rule for every class or label.
+"""Classifiers on the scores of a projection: a linear rule for every class or label.
 
 A support vector machine depends on which rows lie within its margin, and needs the scores of all
 rows. Gaussians with a common covariance need sums over the rows only,
@@ -29,7 +29,7 @@ from eigenkit.numerics.tolerances import EPS
 from eigenkit.solvers.margin import squared_hinge
 
 SVM, GAUSSIAN = "svm", "gaussian"
-# The logarithm of odds that are none, or all: finite, as everything in a model file is.
+# The logarithm of the odds of what is impossible or certain; model files hold finite numbers only.
 _CERTAIN = 1e300
 CLASSIFIERS = {SVM: "linear SVM", GAUSSIAN: "Gaussian classifier"}
 
@@ -57,12 +57,12 @@ class Linear:
 
     @property
     def words(self) -> str:
-        """What it is called."""
+        """Its name in messages."""
         return CLASSIFIERS[self.kind]
 
     @property
     def weights(self) -> Array:
-        """What a unit of every score adds to the decisions (l x k)."""
+        """How much a unit of each score adds to the decisions (l x k)."""
         return np.asarray(self.coef.T / self.unit[:, None])
 
     def decision(self, Z: Array) -> Array:
@@ -70,14 +70,14 @@ class Linear:
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
 
     def probabilities(self, Z: Array, single: bool) -> Array:
-        """Of Gaussian classes, or of Gaussian labels each, given the scores."""
+        """Probabilities of Gaussian classes, or of each Gaussian label, given the scores."""
         S = self.decision(Z)
         return posterior(S) if single else np.asarray(scipy.special.expit(S))
 
 
 @dataclass(frozen=True)
 class ScoreSums:
-    """What Gaussians need of scores: their sums, all together and for every label.
+    """The sums of scores that Gaussians need, over all rows and for every label.
 
     ``scatter`` (l x l) is centred, ``means`` (k x l) are those of the labels less ``mean``,
     ``degree`` (k) is what the rows with a label weigh, and ``total`` what all do.
@@ -112,7 +112,7 @@ class ScoreSums:
 
     @classmethod
     def of_stream(cls, estimator: Any, target: Target) -> ScoreSums:
-        """Of the scores of everything that a stream has taken in, under its projection of now."""
+        """Of all rows that a stream has taken in, under its present projection."""
         toward, weight = estimator._kind()
         factor = estimator._intake_.moments.summary(toward)
         mean, RX, RY = factor.mean[: factor.d], factor.R[:, : factor.d], factor.R[:, factor.d :]
@@ -120,7 +120,7 @@ class ScoreSums:
             RY = RY @ factor.sets
         else:  # one class a row, or as they are: the local part is a multiple of each
             RY = RY / toward.local(np.eye(RY.shape[1]), weight).diagonal()
-        # Near the mean, where a projection is at its most precise.
+        # Near the mean, where a projection is most precise.
         center = scores_of(estimator, mean[None])
         R = scores_of(estimator, mean + RX) - center
         order = label_places(estimator, target.names)
@@ -136,7 +136,7 @@ def scores_of(estimator: Any, X: Any) -> Array:
 
 
 def label_places(estimator: Any, names: tuple[str, ...]) -> np.ndarray:
-    """For each label column of the moments its place in the names of the target."""
+    """The place of each label column of the moments among the names of the target."""
     if not hasattr(estimator, "classes_"):
         return np.arange(len(names))
     place = {name: i for i, name in enumerate(names)}
@@ -144,7 +144,7 @@ def label_places(estimator: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def fit_linear(Z: Array, Y: Array, kind: str = SVM, single: bool = False) -> Linear:
-    """A linear rule for every column of the 0/1 matrix Y, of which ``single`` rows have one."""
+    """A linear rule for every column of the 0/1 matrix Y; ``single`` if each row has one label."""
     if kind == GAUSSIAN:
         return gaussian(ScoreSums.of(Z, Y), single)
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
@@ -153,7 +153,7 @@ def fit_linear(Z: Array, Y: Array, kind: str = SVM, single: bool = False) -> Lin
 
 
 def gaussian(sums: ScoreSums, single: bool) -> Linear:
-    """Gaussian classes with one covariance, or every label against its absence with its own.
+    """Gaussian classes with one covariance, or each label against its absence, with its own.
 
     Decisions are logarithms of densities times shares, or the odds of that. A class without rows
     is never the answer, nor is a label without them; one that all rows have always is.
@@ -174,7 +174,7 @@ def _among_classes(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
 
 
 def _against_the_rest(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
-    """The same for labels: the covariance is that of all less what the two means make of it."""
+    """The same for labels: the covariance is that of all rows less that between the two means."""
     share = sums.degree / sums.total
     rest = 1 - share
     apart = ratio(means, rest[:, None])
@@ -232,7 +232,7 @@ def of_stream(estimator: Any, target: Target) -> Linear:
 
 
 def cannot_follow(method: str, linear: Linear | None, estimator: Any, target: Target) -> str:
-    """Why the classifier on top cannot be found again from a stream; nothing if it can, or none is.
+    """Why the classifier on top cannot follow a stream; empty if it can, or if there is none.
 
     An estimator that keeps no stream yet is judged by what it will keep.
     """
@@ -253,7 +253,7 @@ def cannot_follow(method: str, linear: Linear | None, estimator: Any, target: Ta
 
 
 def lacks_labels(estimator: Any, target: Target) -> bool:
-    """Whether the labels of the rows cannot be told from what an estimator keeps of a stream."""
+    """Whether what an estimator keeps of a stream does not tell the labels of the rows."""
     if not estimator._n_labels_:
         return True
     parts = getattr(estimator, "_y_chooses_rows", False) or not estimator._kind()[0].keeps_labels

@@ -1,4 +1,4 @@
-"""Models of several sites as one: their moments are added, their labels united by name."""
+"""Models of several sites as one: moments are added, labels matched by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eigenkit.models._model import Model, of_more_rows
 
 
 def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True) -> Model:
-    """The model of all rows that some models have taken in.
+    """The model of all rows that several models have taken in.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
 
 
 def _sums(estimator: Any) -> Any:
-    """What a stream has seen, without rows as they came."""
+    """The moments of a stream, with rows that were kept as they came turned into sums."""
     return estimator._intake_.moments.without_rows(*estimator._kind())
 
 
@@ -100,7 +100,7 @@ def _ordered(model: Model) -> list[str]:
 
 
 def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
-    """What must be the same, by name, in both models."""
+    """What must be the same in both models: its name, and its two values."""
     yield "method", model.method, first.method
     yield "kind of labels", model.target.kind, first.target.kind
     mine, theirs = (_columns(m) for m in (model, first))
@@ -122,7 +122,7 @@ def _columns(model: Model) -> set[str]:
 
 
 def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
-    """A copy of the estimator of a model whose labels have their places among ``names``."""
+    """A copy of the estimator of a model, with its labels in their places among ``names``."""
     stream = model.estimator
     place = np.array([names.index(name) for name in model.target.names], dtype=np.int64)
     made = clone(stream)

@@ -79,7 +79,7 @@ class Model:
 
     @property
     def n_components(self) -> int:
-        """Columns of :meth:`transform`, as it gives them."""
+        """Number of columns of :meth:`transform`."""
         return self.transform("", self.row_of_zeros()).shape[1] if self.projects else 0
 
     def component_names(self) -> list[str]:
@@ -87,7 +87,7 @@ class Model:
         return [f"{self.method}{j + 1}" for j in range(self.n_components)]
 
     def row_of_zeros(self) -> Block:
-        """One row to try things out on."""
+        """A row to try the model on."""
         kinds = self.features.categorical
         text = {c.name: [c.words[0] if c.name in kinds else ""] for c in self.features.text}
         return Block(np.zeros((1, self.features.n_numbers)), text)
@@ -123,7 +123,7 @@ class Model:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether the method, or the classifier on top of it, says how surely it classifies."""
+        """Whether the method, or the classifier on top of it, gives probabilities."""
         if self.linear is not None:
             return self.linear.kind == GAUSSIAN
         return hasattr(self.estimator, "predict_proba")
@@ -165,7 +165,7 @@ def how_fitted(
     missing: str = "error",
     skipped: Skipped | None = None,
 ) -> dict[str, Any]:
-    """What every model file says about how it was made; as if nothing was chosen or scaled."""
+    """What every model file says about how it was made, if nothing was chosen or scaled."""
     plain = (bool, int, float, str, type(None))
     params = estimator.get_params(deep=False)
     skipped = source.bad_rows() if skipped is None else skipped
@@ -187,7 +187,7 @@ def how_fitted(
 
 
 def of_more_rows(how: dict[str, Any], n_rows: int) -> dict[str, Any]:
-    """The same after more rows: the quality that was measured is not that of the new model."""
+    """The same after more rows, without the quality, which was measured before."""
     return {**how, "n_rows": n_rows, "quality": None}
 
 
@@ -289,7 +289,7 @@ def _try_out(model: Model) -> None:
 
 
 def _check_features(features: Features, largest: int) -> None:
-    """Sizes must agree; what weighs every feature is stored, so no claim can exceed that."""
+    """Sizes must agree, and none may exceed the stored weights of all features."""
     fine = 0 < features.n_features <= largest and features.n_numbers >= 0
     fine &= all(0 < column.size <= 2**30 and 1 <= column.ngrams <= 10 for column in features.text)
     fine &= all(column.kind in _TEXT for column in features.text)

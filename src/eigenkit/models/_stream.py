@@ -1,8 +1,8 @@
 """Streams that survive: every batch counts once, whatever happens to the process.
 
 One file holds the moments, the position up to which they were taken in, and a checksum over
-both; it is replaced as a whole. State and position in two files can disagree after a crash, and
-then the result is wrong in silence.
+both; it is replaced as a whole. In two files, state and position could disagree after a crash, and
+the result would be silently wrong.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class Stream:
     path : str or Path
         The file of the state. If it exists, the stream goes on from there.
     every : float
-        Seconds between checkpoints, more where writing them takes long: at most one part in
-        twenty of the time goes into them. 0 writes one after every batch.
+        Seconds between checkpoints, or more if writing them takes long: at most a twentieth of
+        the time goes into them. 0 writes one after every batch.
     half_life : float, optional
         Forget: everything seen before counts half as much after this many rows.
     on_error : {"raise", "skip"}
         What to do with a batch that is refused. Nothing of it counts in either case; "skip"
         goes on with the next and notes it in ``skipped``.
     source : str, optional
-        What the batches come from, in words of yours: a state of another source is refused, if
-        it says of which it is.
+        Where the batches come from, in your words: the state of another source is refused, if
+        it names one.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Stream:
         self.estimator: Any = estimator
         self.path = Path(path)
         self._last = _Last()
-        to_tree(estimator, [])  # what cannot be stored is refused before there is any state
+        to_tree(estimator, [])  # refuse what cannot be stored before there is any state
         self._lock = Lock(self.path)
         try:
             self._resumed = self._resume() if self.path.exists() else None
@@ -148,10 +148,10 @@ class Stream:
         X, y
             As in ``partial_fit``.
         position : int, optional
-            Where in the stream the batch ends: by default one more than the last. Batches
-            count 0, 1, 2, ..., or with ``after`` in rows, bytes or whatever grows.
+            Where in the stream the batch ends, by default one more than the last. Batches are
+            counted 0, 1, 2, ..., or with ``after`` in rows, bytes or anything that grows.
         after : int, optional
-            Where it begins, which is where the one before it ended; by default
+            Where the batch begins, which is where the previous one ended; by default
             ``position - 1``.
         **more
             Further arguments of ``partial_fit`` (``sample_weight``, ``classes``).
@@ -177,16 +177,16 @@ class Stream:
         Parameters
         ----------
         batch : callable
-            Gives X, y and further arguments of ``partial_fit``; what it refuses by a ValueError
-            counts as refused by the estimator.
+            Gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
+            refusal by the estimator.
         position, after
             As in :meth:`update`.
         mark : str, optional
-            What tells the source, up to the position, from others; kept with the position.
+            Identifies the source up to the position; kept with the position.
         sound : callable, optional
-            Asked where the batch is refused: gives a batch without what is bad in it, and of
-            everything bad the position and the error. The first of these is raised, or all are
-            skipped and the rest is taken in.
+            Called if the batch is refused: gives the batch without its bad rows, and the position
+            and error of each of these. The first error is raised, or all are skipped and the rest
+            is taken in.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Stream:
     def _taken(
         self, batch: Callable[[], Any], sound: Callable[[], Any] | None, position: int
     ) -> list[tuple[int, str]]:
-        """Take a batch in; what is skipped of it, and why."""
+        """Take a batch in; returns what is skipped of it, and why."""
         try:
             self._add(batch(), position)
             return []
@@ -309,7 +309,7 @@ class Stream:
         }
 
     def _resume(self) -> int | None:
-        """Go on from the state in the file; the position of its last batch."""
+        """Continue from the state in the file; returns the position of its last batch."""
         try:
             tree, arrays = read_container(str(self.path), MAX_BYTES)
         except FileError as error:
@@ -379,7 +379,7 @@ def _n_rows(estimator: Any) -> int:
 
 
 def _of_state(error: FileError) -> FileError:
-    """The refusal of a file, in the words for a state."""
+    """The refusal of a file, in the words of a state."""
     problem = error.problem.rstrip(".").replace("the model file", "the state")
     problem = problem.replace("a model file of eigenkit: give one that fit wrote", "a state")
     return error.with_problem(f"{problem}; restore a copy of it, or start again with a new file.")

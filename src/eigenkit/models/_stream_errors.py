@@ -1,4 +1,4 @@
-"""What is wrong with a batch that an estimator refuses, in the words of a stream."""
+"""Why an estimator refuses a batch, in the words of a stream."""
 
 from __future__ import annotations
 
