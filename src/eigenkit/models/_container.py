@@ -7,7 +7,7 @@
     32 bytes   SHA-256 of everything before
 
 Nothing is compressed, so a file is as large as what it holds: all sizes are known, and must
-add up to the length of the file, before memory is taken. Reading runs no code.
+add up to the length of the file, before memory is allocated. Reading runs no code.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _pieces(text: bytes, arrays: list[np.ndarray]) -> Iterator[bytes | memoryvie
 
 
 def read_container(path: str, max_bytes: int) -> tuple[Any, list[np.ndarray]]:
-    """The tree and the arrays, after every check that can be made without knowing them."""
+    """The tree and the arrays, after all checks that need no knowledge of their meaning."""
     try:
         with open(path, "rb") as stream:
             length = os.fstat(stream.fileno()).st_size
@@ -114,7 +114,7 @@ def _no_number(word: str) -> None:
 
 
 def _finite(array: np.ndarray) -> bool:
-    """Whether all are numbers; -inf is one, the logarithm of the share of a class without rows."""
+    """Whether no number is NaN or inf; -inf is the logarithm of the share of an empty class."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return True
     return bool(np.all(array < np.inf))

@@ -105,9 +105,9 @@ class DaskBlocks(Blocks):
     def folds(
         self, n: int = 5, *, random_state: int = 0
     ) -> Iterator[tuple[DaskBlocks, DaskBlocks]]:
-        """Pairs of parts: all rows but one part in n of them, and that part; the workers hold both.
+        """Pairs of parts: all rows but those of one of n folds, and those of this fold.
 
-        The same rows as of :meth:`eigenkit.RowBlocks.folds` of the same parts.
+        The workers hold both. The folds are those of :meth:`eigenkit.RowBlocks.folds`.
         """
         drawn(n, random_state)  # refuses a wrong n
         classes = self.classes()

@@ -21,12 +21,12 @@ from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
 MOST_STORED = 2**31 - 1
-# A file is tried so often where a disk or a network fails, with a pause of some seconds.
+# How often a file is tried if a disk or network fails, and the seconds in between.
 TRIES, PAUSE = 3, 1.0
 
 
 def itself(value: Any) -> Any:
-    """What a task was sent with, as its result."""
+    """The value that a task was sent with, as its result."""
     return value
 
 
@@ -37,8 +37,8 @@ def on_parts(
     first: bool,
     alone: bool,
 ) -> Any:
-    """The results of some parts, as a list; added up if these are the first ones of a group, and
-    without a list if they are all of it.
+    """The results of some parts as a list: added up if they are the ``first`` parts of a group,
+    and without the list if they are ``alone`` in it.
     """
     with blas_threads(0):  # as in threads: the same bits
         shared = aligned(shared)
@@ -48,9 +48,9 @@ def on_parts(
 
 
 def aligned(value: Any) -> Any:
-    """Arrays as they were before they travelled: now they may begin at any byte.
+    """Arrays that begin at a multiple of their item size, as they did before they travelled.
 
-    Products of such arrays are made by other routines, whose last digits differ.
+    Products of others are computed by other routines, whose last digits differ.
     """
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
@@ -67,7 +67,7 @@ def aligned(value: Any) -> Any:
 
 
 def sum_of(values: list[Any], order: list[int] | None) -> Any:
-    """Of values, or of those in lists, in their order."""
+    """The sum of values, or of those in lists, in their order."""
     if order is not None:
         listed = list(itertools.chain.from_iterable(values))
         values = [listed[i] for i in order]
@@ -75,7 +75,7 @@ def sum_of(values: list[Any], order: list[int] | None) -> Any:
 
 
 def _total(values: Iterable[Any]) -> Any:
-    """As ``plus`` adds them up, but none is changed: another task may ask for them again."""
+    """As ``plus`` adds them, but without changing one: another task may need them again."""
     found = [value for value in values if value is not None]
     if found and isinstance(found[0], tuple):
         return tuple(_total(each) for each in zip(*found, strict=True))
@@ -88,7 +88,7 @@ def _added(a: Any, b: Any) -> Any:
 
 
 def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
-    """The first rows of a part; None where it has none."""
+    """The first rows of a part; None if it is empty."""
     for X, *others in blocks:
         if X.shape[0]:
             y, weight = (None if each is None else each[:2] for each in others)
@@ -117,8 +117,8 @@ def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
 
 @dataclass(frozen=True)
 class Looked:
-    """What must agree between files: columns as a source knows them, kind and names of the labels,
-    and whether these are words; the size, and what was skipped.
+    """What must agree between files: the columns, the kind and names of the labels, and whether
+    they are words; also the size, and what was skipped.
     """
 
     path: str
@@ -156,7 +156,7 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any], tries: int = TRIES)
     try:
         source = open_file(path, Reading(labels=tuple(labels), stream=True, **reading))
         return *parsed(source, source.options.task, "none", "error", None, part=True), source
-    except OSError:  # whatever else is wrong would be wrong again
+    except OSError:  # other errors would occur again
         if tries == 1:
             raise
     time.sleep(PAUSE)

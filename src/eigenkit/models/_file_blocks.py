@@ -20,7 +20,7 @@ Tick = Callable[[str, int], None]
 
 
 def unsaid(*told: Any) -> None:
-    """What ``tick`` and ``say`` are by default: nothing is said."""
+    """The default of ``tick`` and ``say``: do nothing."""
 
 
 def in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
@@ -62,7 +62,7 @@ def labels_of(
 def note(digest: Any, block: Block) -> None:
     """Put the numbers and words of a block into a checksum."""
     X = block.X
-    digest.update(b"%d " % len(block))  # the same rows in other blocks have other positions
+    digest.update(b"%d " % len(block))  # the same rows in other blocks are another stream
     for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
         digest.update(np.ascontiguousarray(part).tobytes())
     for cells in block.text.values():
@@ -80,8 +80,8 @@ def parsed(
 ) -> tuple[list[Stored], Target | None]:
     """The rows of a file, or of a part of all, in a scratch file, and what their labels are.
 
-    The file is parsed once where nothing must be learned of the features before they are known
-    (scales, means in place of missing values, words); otherwise once more for each of those.
+    The file is parsed once if nothing is learned from the features (scales, means in place of
+    missing values, words), and otherwise once more for each of those.
     """
     if task == "classes":
         source.take_labels_as_words()
@@ -91,7 +91,7 @@ def parsed(
 
     def keep(block: Block) -> tuple[tuple[str, Any, int], Stored | None]:
         X = None
-        if simple:  # an error about a missing value names its row and column
+        if simple:  # which refuses a missing value by its row and column
             plain = learn_features(source, partial(iter, [block]))
             X = Stored.of(scratch, plain.matrix(source.path, block))
         return (block.path or source.path, block.labels, block.start), X

@@ -75,11 +75,11 @@ class Preparation:
         return self.scale != "none" or self.missing in ("mean", "median")
 
     def __call__(self, X: Any) -> Callable[[Any], Any]:
-        """What these rows teach, as a function of others."""
+        """What is learned from these rows, as a function to apply to others."""
         return self.learned(lambda: [X], X.shape[1])
 
     def learned(self, parts: Callable[[], Iterable[Any]], d: int) -> Callable[[Any], Any]:
-        """The same of blocks of rows, with d columns."""
+        """The same for blocks of rows with d columns."""
         n_numbers = d if self.n_numbers is None else self.n_numbers
         numbers = lambda: (Block(_first_columns(X, n_numbers)) for X in parts())  # noqa: E731
         fill = learn_fill(numbers, n_numbers, self.missing)
@@ -88,7 +88,7 @@ class Preparation:
 
 
 def _first_columns(X: Any, n: int) -> Any:
-    """Columns of numbers; beside text they came from a dense matrix."""
+    """The columns of numbers; beside text, they came from a dense matrix."""
     if X.shape[1] == n:
         return X
     return X[:, :n].toarray() if sparse.issparse(X) else X[:, :n]
@@ -106,11 +106,11 @@ def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
     if scale == "none":
         return np.empty(0)
     found = deviations(parts) if scale == "standard" else _largest(parts)
-    return np.where(found > 0, found, 1.0)  # a column that is missing altogether has none
+    return np.where(found > 0, found, 1.0)  # the scale of a column without values is NaN
 
 
 def _means(blocks: Blocks, d: int) -> np.ndarray:
-    """Means of the values that are there, 0 for a column without any."""
+    """Means of the values that are not missing, 0 for a column without any."""
     total, count = np.zeros(d), np.zeros(d)
     for block in blocks():
         X = block.X
@@ -125,7 +125,7 @@ def _means(blocks: Blocks, d: int) -> np.ndarray:
 
 
 def _medians(blocks: Blocks, d: int) -> np.ndarray:
-    """Medians of the values that are there, 0 for a column without any; of all rows at once."""
+    """Medians of the values that are not missing, 0 for a column without any."""
     first, *more = blocks()
     if more:
         raise ValueError("medians cannot be learned in blocks: use --missing mean.")

@@ -1,4 +1,4 @@
-"""Rows that outgrow memory: blocks of them, from arrays or files, asked for as often as needed."""
+"""Rows that do not fit into memory, in blocks that are read as often as needed."""
 
 from __future__ import annotations
 
@@ -35,22 +35,20 @@ from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is
 
-# The folds of the rows of a block, by its part, its number there and its length.
-
 
 class RowBlocks(Blocks):
     """Rows of X with their y, one block at a time.
 
-    ``fit`` of every method that needs only sums over rows takes it in place of X (y travels with
-    the rows) and gives the model that all rows in memory would give, up to rounding, in a few
-    passes. One block and a matrix of d x d numbers, for d features, are in memory at a time. For
-    the same blocks the sums are made in the same order. ``transform`` and ``predict`` then give
-    blocks for blocks, ``score`` a number. Make one by :meth:`from_arrays` or :meth:`from_files`.
+    Every method that needs only sums over rows can be fitted to it in place of X (y travels with
+    the rows), in a few passes, and gives the same model as all rows in memory, up to rounding. One
+    block and a matrix of d x d numbers, for d features, are in memory at a time. The same blocks
+    are always summed in the same order. ``transform`` and ``predict`` then give blocks for blocks,
+    ``score`` a number. Make one with :meth:`from_arrays` or :meth:`from_files`.
 
     Parameters
     ----------
     blocks : callable
-        Gives an iterable of (X, y) or (X, y, weight) whenever it is called; y may be None.
+        Gives a new iterable of (X, y) or (X, y, weight) at every call; y may be None.
     classes : array, optional
         All classes, where y holds one for every row; by default they are found by one more pass.
 
@@ -114,8 +112,8 @@ class RowBlocks(Blocks):
         Parameters
         ----------
         parts : sequence of (X, y) or (X, y, weight), or of X alone
-            Or of functions that give one of these, whenever they are called: they are asked for
-            as they are needed, each as one block, by several threads.
+            Or of functions that return one of these: each is one block, and is called whenever
+            the block is needed, by several threads.
         block_bytes : int
             About the size of a block.
 
@@ -162,18 +160,18 @@ class RowBlocks(Blocks):
         on_error: str = "raise",
         **reading: Any,
     ) -> RowBlocks:
-        """From files of the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
+        """From files with the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
 
-        Classes are whole numbers where all of them are, and strings otherwise. Features are known
-        by their order: blocks, and models that are fitted to them, do not keep their names.
+        Classes are whole numbers if all of them are, and strings otherwise. Features are known
+        by their order: blocks, and models fitted to them, do not keep their names.
 
-        They are parsed once, into a scratch file without a name that vanishes with the blocks, or
-        with the process; ``scratch_`` says where it is and how large.
+        The files are parsed once, into a scratch file without a name, which vanishes with the
+        blocks or the process; ``scratch_`` says where it is and how large.
 
         Parameters
         ----------
         files : str or list of str
-            Names, or patterns as ``"parts/*.csv"``, which are taken in the order of their names.
+            Names, or patterns such as ``"parts/*.csv"``, whose files are sorted by name.
         labels : str or list of str
             The columns of the labels: names, patterns or positions.
         task : {"classes", "labels", "numbers"}, optional
@@ -183,9 +181,9 @@ class RowBlocks(Blocks):
         scratch : str, optional
             A folder for the scratch file; by default that for temporary files (``TMPDIR``).
         on_error : {"raise", "skip"}
-            What to do about bad rows: those that cannot be read, or have values or labels that
-            would be refused. "skip" leaves them out; ``skipped_`` says how many (``n``), of which
-            ``files``, for what ``reasons``, and describes the ``first`` ones.
+            What to do about bad rows, which cannot be read or have values or labels that would be
+            refused. "skip" leaves them out; ``skipped_`` then says how many there were (``n``), in
+            which ``files``, for what ``reasons``, and describes the ``first`` ones.
         **reading
             Further fields of :class:`eigenkit.files.Reading`.
 
@@ -245,8 +243,8 @@ class RowBlocks(Blocks):
         Returns
         -------
         Blocks
-            What ``fit`` takes; parts are added up as they are given, so the same parts have the
-            same bits as in :meth:`from_arrays`, whatever the number of workers.
+            What ``fit`` takes. Parts are added in the order given: the same parts give the same
+            bits as :meth:`from_arrays`, whatever the number of workers.
         """
         from eigenkit.models._dask_parts import blocks_of
 
@@ -278,10 +276,10 @@ class RowBlocks(Blocks):
     def folds(
         self, n: int = 5, *, random_state: int = 0, of: np.ndarray | None = None
     ) -> Iterator[tuple[RowBlocks, RowBlocks]]:
-        """Pairs of blocks: all rows but one part in n of them, and that part.
+        """Pairs of blocks: all rows but those of one of n folds, and those of this fold.
 
-        Rows are assigned at random within their blocks, alike for the same blocks and
-        ``random_state``, unless ``of`` says of every row which part it is in, from 0 to n - 1.
+        Rows are assigned at random within their blocks, always alike for the same blocks and
+        ``random_state``, unless ``of`` gives the fold of every row, from 0 to n - 1.
         """
         assigned = drawn(n, random_state) if of is None else self._as_said(of)
         for i in range(n):
@@ -291,7 +289,7 @@ class RowBlocks(Blocks):
             )
 
     def _as_said(self, of: np.ndarray) -> Assigned:
-        """The folds of all rows, one after the other, by blocks."""
+        """The given folds of all rows, by block."""
         begins: dict[tuple[int, int], int] = {}
         n = 0
         for p, part in enumerate(self._parts()):
@@ -315,10 +313,10 @@ class RowBlocks(Blocks):
             yield function(X)
 
     def map(self, function: Callable[[Any], Any]) -> RowBlocks:
-        """Blocks with ``function`` of X in the place of X, made whenever they are asked for.
+        """Blocks with ``function`` of X in place of X, computed whenever they are read.
 
-        With a model's ``transform`` they are scores, to fit another model to or to :meth:`write`;
-        y and weights stay with their rows.
+        With a model's ``transform``, X becomes its scores, to which another model can be fitted, or
+        which :meth:`write` writes; y and weights stay with their rows.
         """
 
         def mapped(part: Iterable[Any]) -> Iterator[Any]:

@@ -31,7 +31,7 @@ class Place:
 
 
 class Scratch:
-    """Arrays in a temporary file that has no name: it vanishes with its handle, or its process.
+    """Arrays in a temporary file without a name, which vanishes with its handle or process.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Scratch:
         return array
 
     def views(self, places: Mapping[str, Place]) -> dict[str, np.ndarray]:
-        """Arrays where they lie in the file, which lasts as long as they do."""
+        """Arrays mapped from the file, which lasts as long as they do."""
         mapped = np.memmap(self._file, np.uint8, "r") if self.n_bytes else np.empty(0, np.uint8)
         stored = np.asarray(mapped)
         return {
@@ -98,7 +98,7 @@ class Scratch:
 
 @dataclass(frozen=True)
 class Stored:
-    """One block in a scratch file; y holds positions in ``names``, where those are given."""
+    """One block in a scratch file; y holds positions in ``names`` if these are given."""
 
     scratch: Scratch
     X: tuple[Place, ...]
@@ -117,7 +117,7 @@ class Stored:
         return cls(scratch, tuple(scratch.put(part) for part in parts), X.shape)
 
     def with_y(self, target: Target, y: np.ndarray) -> Stored:
-        """With the encoded labels, in as few bytes as they take."""
+        """With the encoded labels, in as few bytes as they need."""
         if target.kind != "classes":
             kept = self.scratch.put(y.astype(np.uint8) if target.kind == "labels" else y)
             return replace(self, y=kept)

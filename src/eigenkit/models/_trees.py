@@ -61,9 +61,9 @@ CLASSES = {
     "Second": "eigenkit.images.committee:Second",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
-# Parameters that estimators had when earlier files were written; predictions do not need them.
+# Parameters that estimators no longer have, but earlier files hold; predictions do not need them.
 RETIRED = {"penalty", "l1_ratio"}
-# Parameters that estimators got later: earlier models were fitted with their defaults.
+# Parameters that earlier files lack: their models were fitted with the defaults.
 ADDED = {
     "label_rank",
     "probability",
@@ -147,7 +147,7 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 @contextmanager
 def putting_together(path: str) -> Iterator[None]:
-    """For making objects of the parts of a file, and trying them out: what fails is damaged."""
+    """For making objects from the parts of a file and trying them: a failure means damage."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -158,12 +158,12 @@ def putting_together(path: str) -> Iterator[None]:
         raise damaged(path, "it is nested too deeply") from error
     except (FileError, ImportError):
         raise
-    except Exception as error:  # whatever a forged state provokes in an estimator
+    except Exception as error:  # whatever a forged state causes in an estimator
         raise damaged(path, "its parts do not fit together") from error
 
 
 def from_tree(tree: Any, arrays: list[np.ndarray]) -> Any:
-    """The value that :func:`to_tree` made a tree of; TreeError for anything else."""
+    """The value from which :func:`to_tree` made a tree; TreeError for anything else."""
     if isinstance(tree, float) and not np.isfinite(tree):  # 1e999 is JSON
         raise TreeError("a number is not finite")
     if tree is None or isinstance(tree, bool | int | float | str):
@@ -235,7 +235,7 @@ def _object(tree: Any, arrays: Any) -> Any:
     if not isinstance(tree["v"], dict):
         raise TreeError("an object has no state")
     state = {str(k): from_tree(v, arrays) for k, v in tree["v"].items()}
-    if cls.__name__ not in ("Report", "TermReport"):  # which may say that they do not know
+    if cls.__name__ not in ("Report", "TermReport"):  # in which NaN stands for what is unknown
         _check_finite(state)
     if not hasattr(cls, "_get_param_names"):  # a record, and no estimator
         return cls(**state)
@@ -267,7 +267,7 @@ def _check_finite(value: Any) -> None:
 
 
 def _check_names(cls: Any, state: dict[str, Any]) -> None:
-    """All parameters, and otherwise what fitting leaves; nothing that hides a method."""
+    """A state holds all parameters, and else only what fitting leaves; it hides no method."""
     params = set(cls._get_param_names())
     if not params <= set(state):
         raise TreeError("a parameter is missing")
