@@ -1,9 +1,9 @@
-"""Is what was fetched the set that was meant?
+"""Fetching a data set, and checking that it is the right one.
 
 A fingerprint consists of counts, which are compared exactly, and of sums, which are compared to
-a few digits: numbers that went through a text file come back a little different. None of it
-depends on the order of the rows, but all of it together notices other columns, another scale,
-and labels that belong to other rows. ``python -m benchmarks.fingerprints`` computes the table.
+a few digits, as numbers that went through a text file change a little. It does not depend on the
+order of the rows, but notices other columns, another scale, and labels that belong to other rows.
+``python -m benchmarks.fingerprints`` computes the table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What is known of a set: see :func:`fingerprint`.
+    """What is known about a set: see :func:`fingerprint`.
 
     ``counts`` holds the samples of each class or label. ``sums`` holds those of X, of X squared,
     of X with weights that grow over the columns, and of X with weights from the target.
@@ -47,7 +47,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Known:
-    """Of the whole set, of its training part if that comes first, and of every bit if known."""
+    """Fingerprints of a set and of its training part if that comes first; the SHA-256 if known."""
 
     whole: Fingerprint
     train: Fingerprint | None = None
@@ -55,7 +55,7 @@ class Known:
 
 
 def _read_known() -> dict[str, Known]:
-    """What known.json holds, which benchmarks.fingerprints wrote."""
+    """The fingerprints in known.json, which benchmarks.fingerprints wrote."""
 
     def part(found: dict[str, Any], name: str) -> Any:
         fields = found.get(name)
@@ -101,7 +101,7 @@ def difference(X: Any, target: np.ndarray, known: Fingerprint) -> str:
 
 
 def digest(X: Any, target: np.ndarray) -> str:
-    """SHA-256 over the SHA-256 of every sample, where every bit is known; blind to their order."""
+    """The SHA-256 of the sorted SHA-256 of all samples, which does not depend on their order."""
     X, Y = sparse.csr_array(X), np.asarray(target, dtype="<i8").reshape(len(target), -1)
     X.eliminate_zeros()  # -0.0 as well
     X.sort_indices()
@@ -129,7 +129,7 @@ def _sums(X: Any, target: np.ndarray) -> np.ndarray:
     return np.array([columns.sum(), np.vdot(values, values), columns @ grow, rows @ weights])
 
 
-# The sources have a few megabytes, and some tens of them once decompressed.
+# The sources have a few megabytes, and a few tens once decompressed.
 _MOST_BYTES = 64 * 2**20
 _MOST_EXPANDED = 2**30
 _TIMEOUT = 60.0
@@ -160,7 +160,7 @@ def _cause(error: Exception) -> str:
 
 
 def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None:
-    """Refuse data unless its hash is known: to us, or else to the user."""
+    """Refuse data whose hash neither we nor the user know."""
     if not expected:
         raise DatasetNotFound(
             f"the data at {source.address} have the sizes, counts and sums of this set, but their "
@@ -250,7 +250,7 @@ def _download(url: str, path: Path) -> None:
 
 
 def _check_expanded(path: Path) -> None:
-    """A small archive may hold a large file of nothing: count before anything is parsed."""
+    """Count the bytes before anything is parsed: a small archive may hold a huge file."""
     size = 0
     for piece in Origin(str(path), _MOST_EXPANDED).bytes_():
         size += len(piece)

@@ -135,8 +135,8 @@ def make_planted(
 
     Every label is the sign of a random direction in the subspace plus noise, above a threshold
     that three in ten samples pass. With fewer dimensions than labels, labels are correlated.
-    Features are independent standard normal numbers, so what separates the labels are, in the
-    limit of many samples, exactly the directions of the subspace.
+    Features are independent standard normal numbers: in the limit of many samples, exactly the
+    directions of the subspace separate the labels.
 
     Parameters
     ----------
@@ -146,10 +146,10 @@ def make_planted(
     noise : float
         Standard deviation of the noise in a label's score, relative to that of the signal.
     sparse_output : bool
-        Give X as a CSR array in which about one number in ten is not zero; it is not Gaussian
-        any more, and what separates the labels is the subspace only about.
+        Give X as a CSR array in which about one number in ten is not zero. X is then not
+        Gaussian, and the subspace separates the labels only approximately.
     return_subspace : bool
-        Give the subspace, too.
+        Return the subspace, too.
     random_state : int or RandomState, optional
 
     Returns

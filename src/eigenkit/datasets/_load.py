@@ -81,9 +81,9 @@ def load_dataset(
     download : bool
         Whether a set may be fetched.
     sha256 : str, optional
-        What the SHA-256 of a fetched set must be, in place of the known one. Of some sets none
-        is known here, as their decimals differ from place to place: the error then says what
-        was found, for you to accept.
+        The SHA-256 that a fetched set must have, in place of the known one. For some sets none
+        is known, as their decimals differ from place to place: the error then says what was
+        found, for you to accept.
     random_state : int or RandomState, optional
         For sets that are drawn.
 
@@ -145,7 +145,7 @@ def _fetched(
 
 
 def _keep(data: Dataset, place: Path) -> None:
-    """Store what was fetched; a folder that cannot be written to costs time, not the data."""
+    """Store what was fetched; if the folder cannot be written to, warn and go on."""
     try:
         write_dataset(data, place)
     except (OSError, FileError) as error:

@@ -32,9 +32,9 @@ class Bundled:
 
 @dataclass(frozen=True)
 class OpenML:
-    """A data set of OpenML by its number, and how its targets, which are text, are meant.
+    """A data set of OpenML by its number, and how its targets, which are text, are decoded.
 
-    ``first_row`` is where the first row of our order stands in theirs.
+    ``first_row`` is the place of our first row in their order.
     """
 
     data_id: int
@@ -59,7 +59,7 @@ class Files:
 
     @property
     def address(self) -> str:
-        """A file to fetch by hand, and its companions."""
+        """The files, to be fetched by hand."""
         return " and ".join(self.folder + name for name in self.names)
 
 

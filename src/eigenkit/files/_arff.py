@@ -195,7 +195,7 @@ class Arff(Delimited):
         return pairs
 
     def _default(self, j: int) -> str:
-        """What a sparse row means by leaving an attribute out."""
+        """The value of an attribute that a sparse row leaves out."""
         values = _values(self.types[j])
         return values[0] if values else "0"
 

@@ -27,11 +27,11 @@ _WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[k
 _CODE = re.compile(r"[+-]?0\d+")
 _DIGITS = re.compile(r"[+-]?\d+")
 _DAY = 86400.0
-# Classes of fewer rows on average are hardly classes; numbers that are equal as often may be.
+# Classes with fewer rows on average are hardly classes; numbers that repeat this often may be.
 _FEW_ROWS, _FEW_EQUAL = 2, 10
-# Blanks at which no line is broken, as programs set them between thousands.
+# Blanks that do not break lines, which programs put between thousands.
 _OTHER_BLANKS = re.compile("[\u00a0\u2009\u202f]")
-# Marks that a shell would take for its own, or that are hard to see, by name.
+# Names for marks that mean something to a shell, or are hard to see.
 _NAMES = {"comma": ",", "point": ".", "space": " ", "apostrophe": "'"}
 
 Convert = Callable[[str], float]
@@ -99,7 +99,7 @@ def as_truth(cell: str) -> float:
 
 
 def as_day(cell: str) -> float:
-    """A date, with or without time, as days since 1970; ValueError if it is none.
+    """A date, with or without time, as days since 1970; ValueError for other cells.
 
     Points stand after the day and the month wherever they are used. 01/02/1970 is refused: it is
     another day in Boston than in London.
@@ -126,7 +126,7 @@ def as_day(cell: str) -> float:
 
 
 KINDS: dict[str, Convert] = {"yes or no": as_truth, "date": as_day}
-# What a cell is to be, by the kind of its column.
+# What a cell must be, by the kind of its column.
 IN_WORDS = {None: "a number", "date": "a date (YYYY-MM-DD)", "yes or no": "yes or no"}
 
 
@@ -153,7 +153,7 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
 
 
 def looks_marked(cell: str) -> bool:
-    """Whether a cell may be a number with marks that are not understood."""
+    """Whether a cell may be a number with marks that are not known yet."""
     return bool(_MARKED.fullmatch(cell.strip()))
 
 
@@ -206,7 +206,7 @@ def looks_like_header(rows: list[list[str]]) -> bool:
 
 
 def _numeric(cell: str) -> bool:
-    """Whether a cell is a number, by whichever marks."""
+    """Whether a cell is a number, with any marks."""
     return is_number(cell) or bool(marks_of(cell))
 
 
@@ -224,9 +224,9 @@ def as_class(cell: str) -> str:
 
 
 def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
-    """What to say of many classes of n rows that may be something else.
+    """A question about many classes in n rows, which may be something else.
 
-    That they are classes, and not numbers, may be ``certain``.
+    It may be ``certain`` that they are classes and not numbers.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def split_labels(cell: str, separator: str) -> tuple[str, ...]:
 
 
 def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
-    """What stands between names in one of the strange ones.
+    """The mark between known names in one of the strange ones.
 
     Examples
     --------
@@ -321,14 +321,14 @@ def fits(convert: Convert, cell: str) -> bool:
 def find_marks(
     path: Any, rows: list[list[str]], delimiter: str, options: Reading
 ) -> tuple[str, str | None]:
-    """The decimal mark of a file, and that between thousands, by its first rows."""
+    """The decimal mark of a file and its mark between thousands, by its first rows."""
     decimal, thousands = (_asked(path, options, name) for name in ("decimal", "thousands"))
     columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
     model = options.expected
     found = decimal or _shown(columns, delimiter, model), thousands
     if model is not None and model.thousands and decimal is None and thousands is None:
         theirs = model.decimal, model.thousands
-        # Whether 1.234 is a thousand cannot be seen from the number, but 418.10 is none.
+        # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
         found = theirs if _n_read(columns, theirs) >= _n_read(columns, found) else found
     if found[0] == found[1]:
         raise FileError(path, _same(found[0], decimal))
@@ -348,7 +348,7 @@ def _asked(path: Any, options: Reading, name: str) -> str | None:
 
 
 def marks_of(*cells: str) -> str:
-    """Options with which cells would be numbers, the fewest that do; nothing if there are none.
+    """The fewest options with which the cells would be numbers; empty if there are none.
 
     Examples
     --------
@@ -374,7 +374,7 @@ def _as_options(decimal: str, thousands: str | None) -> list[str]:
 
 
 def _shown(columns: Sequence[Sequence[str]], delimiter: str, model: Expected | None) -> str:
-    """The decimal mark that the cells show; where they show none, the model's."""
+    """The decimal mark that the cells show, or else the model's."""
     if any("." in cell for column in columns for cell in column if is_number(cell)):
         return "."
     commas = delimiter != "," and any(map(has_decimal_commas, columns))

@@ -1,4 +1,4 @@
-"""What is wrong with rows that could be read: values and labels that no model takes."""
+"""What is wrong with rows that could be read: values and labels that no model accepts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def check_values(
     missing: str,
     categorical: Sequence[str],
 ) -> None:
-    """Refuse values that are infinite, or missing where nothing takes their place."""
+    """Refuse values that are infinite, or missing and not to be filled in."""
     X, fills = block.X, missing in ("mean", "median", "keep")
     values = X.data if sparse.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(values.sum())  # one that is not finite makes the sum so
+        finite = np.isfinite(values.sum())  # a value that is not finite makes the sum so
     for test, what in ((np.isinf, _INFINITE), (np.isnan, _MISSING)):
         if not finite and (what == _INFINITE or not fills) and test(values).any():
             row, column = _first(X, test)
@@ -45,7 +45,7 @@ def check_values(
 
 
 def groups_in(source: Source, block: Block) -> np.ndarray | None:
-    """The group of every row, which must have one; None where rows do not belong together."""
+    """The group of every row, each of which must have one; None if there are no groups."""
     if source.group_name is None or source.group_name not in block.kept:
         return None
     cells = block.kept[source.group_name]
@@ -66,7 +66,7 @@ def _refused(
 
 
 def _first(X: Any, test: Callable[[Any], Any]) -> tuple[int, int]:
-    """Row and column of the first value of which a test is true."""
+    """Row and column of the first value for which a test is true."""
     if not sparse.issparse(X):
         row, column = np.argwhere(test(X))[0]
         return int(row), int(column)
@@ -76,7 +76,7 @@ def _first(X: Any, test: Callable[[Any], Any]) -> tuple[int, int]:
 
 
 def _first_gap(cells: list[str]) -> int | None:
-    """Where a category is missing; most cells repeat, and are looked at once."""
+    """The first row without a category; cells that repeat are looked at once."""
     gaps = {cell for cell in set(cells) if not as_class(cell)}
     return next((i for i, cell in enumerate(cells) if cell in gaps), None) if gaps else None
 
@@ -110,7 +110,7 @@ def _check(source: Source, block: Block, rows: np.ndarray) -> None:
 
 
 def check_labels(source: Source, labels: Any, start: int = 0) -> None:
-    """Refuse labels that are missing, or not what they are to be."""
+    """Refuse labels that are missing, or not what they should be."""
     task = source.options.task
     if labels is not None and source.options.missing != "drop":
         check_complete(source.path, labels, start)
@@ -119,7 +119,7 @@ def check_labels(source: Source, labels: Any, start: int = 0) -> None:
 
 
 def placed(error: Exception, path: str, line: Any) -> FileError:
-    """An error about one row that says in which line it is, where that is known."""
+    """An error about one row, with its line if that is known."""
     if not isinstance(error, FileError):
         return FileError(path, str(error), line=None if line is None else int(line))
     if line is None:
@@ -131,7 +131,7 @@ def placed(error: Exception, path: str, line: Any) -> FileError:
 def halved(
     test: Callable[[np.ndarray], Any], rows: np.ndarray, bad: list[tuple[int, Exception]]
 ) -> list[Any]:
-    """What ``test`` gives for parts of the rows, without those that it refuses one by one.
+    """The results of ``test`` for parts of the rows, without the rows that it refuses.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def halved(
 
 
 def unlabelled(labels: Any) -> Any:
-    """Which rows lack a number or a class; a set of labels may well be empty."""
+    """Which rows lack a number or a class; a set of labels may be empty."""
     if labels is None:
         return False
     if isinstance(labels, np.ndarray):
@@ -167,7 +167,7 @@ def unlabelled(labels: Any) -> Any:
 
 
 def incomplete(block: Block, named: Sequence[str] = ()) -> np.ndarray:
-    """Which rows miss a value, a name in these columns of categories or groups, or a label."""
+    """Which rows lack a value, a label, or a name in the columns ``named``."""
     X = block.X
     if sparse.issparse(X):
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0

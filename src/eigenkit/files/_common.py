@@ -14,12 +14,12 @@ import numpy as np
 from eigenkit.files._errors import FileError, Skipped, TooLargeError
 from eigenkit.shell import check_choice, shown
 
-# A letter and what is written onto it: accents, voicing marks of kana, parts of Hangul.
+# A letter and the marks combined with it: accents, voicing marks of kana, parts of Hangul.
 _IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
 
 
 def composed(text: str) -> str:
-    """The text with letters in one piece: some systems write é as e and an accent.
+    """The text with every letter as one character: some systems write é as e and an accent.
 
     Examples
     --------
@@ -32,8 +32,8 @@ def composed(text: str) -> str:
     return _IN_PIECES.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
-# What is said about a file that a model keeps for others, and its types; marks in numbers are kept
-# as they were found.
+# The options that a model remembers from its file for other files, and their types; marks in
+# numbers are remembered as they were found.
 REMEMBERED = {
     **dict.fromkeys(("format", "delimiter", "encoding", "comment"), str),
     "header": bool,
@@ -59,7 +59,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file; None means that it is detected.
+    """How to read a file; what is None is detected.
 
     Parameters
     ----------
@@ -78,15 +78,15 @@ class Reading:
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
     groups : str, optional
-        A column that says which rows belong together, and is no feature; its cells are kept.
+        A column that says which rows belong together, and is not a feature; its cells are kept.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
         The column that names the rows; by default a first column without a name.
     decimal, thousands : str, optional
-        Marks in numbers; a decimal comma is found out where the delimiter is another.
+        Marks in numbers; a decimal comma is detected if the delimiter is another mark.
     comment : str, optional
-        Lines that begin with this are left out; none if it is empty.
+        Lines that begin with this are left out; if it is empty, none are.
     keep : tuple of str
         Columns whose cells are also returned unchanged.
     dtype : {"float64", "float32"}
@@ -105,11 +105,11 @@ class Reading:
     words : bool
         Read the labels as words, even if all of them look like numbers.
     on_error : {"raise", "skip"}
-        What to do about bad rows: those that cannot be read, and those that the next two refuse.
+        What to do about bad rows: those that cannot be read, or that the next two refuse.
     task : {"classes", "labels", "numbers"}, optional
-        What the labels are to be.
+        What the labels must be.
     missing : {"error", "drop", "mean", "median", "keep"}
-        What is done about missing values: with "error", rows that have one are bad.
+        What is done about missing values; with "error", rows that have one are bad.
     """
 
     format: str | None = None
@@ -144,21 +144,21 @@ class Reading:
         check_choice("on_error", self.on_error, ("raise", "skip"))
 
     def told(self) -> dict[str, Any]:
-        """What was said about the file that also holds for others of its kind."""
+        """The options given for the file that also apply to others of its kind."""
         given = {name: getattr(self, name) for name in REMEMBERED}
         return {name: value for name, value in given.items() if value != getattr(Reading, name)}
 
     def as_before(self) -> Reading:
-        """The same, with options of the model's own file where none is given now.
+        """The same, with the options of the model's own file where none is given now.
 
-        The encoding is another matter: the bytes may show which it is.
+        The encoding is not among them: the bytes may show which it is.
         """
         known = dict(self.expected.told) if self.expected else {}
         known.pop("encoding", None)
         return replace(self, **{**known, **self.told()})
 
     def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
-        """Refuse what would not fit, before memory is taken."""
+        """Refuse what would not fit, before memory is allocated."""
         if n_bytes > self.max_bytes:
             raise TooLargeError(
                 path,
@@ -172,9 +172,9 @@ class Block:
     """Some rows: features, columns of text, and labels as they stand in the file.
 
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
-    ``kept`` holds the cells of columns that were asked for as they are, ``path`` the file,
-    ``start`` the number of its rows before these, and ``share`` how much of the file they are,
-    where the reader says so. ``lines`` are those of the rows, where that may be asked.
+    ``kept`` holds the cells of columns that are wanted unchanged, ``path`` the file, ``start`` the
+    number of its rows before these, ``share`` how much of the file they are, if the reader knows,
+    and ``lines`` the numbers of their lines, if these may be needed.
     """
 
     X: Any
@@ -203,7 +203,7 @@ class Block:
 
 
 class Source(ABC):
-    """A file that can be read, several times if need be."""
+    """A file that can be read as often as needed."""
 
     n_features = 0  # of a sparse file
     numeric_labels = True
@@ -213,16 +213,16 @@ class Source(ABC):
 
     def __init__(self, path: str, options: Reading) -> None:
         self.path, self.options = path, options
-        # What was found out: format, encoding, delimiter, ...; "kinds" names the features that do
-        # not hold numbers: "date", "yes or no", or None where no cell tells.
+        # What was detected: format, encoding, delimiter, ...; "kinds" names the features that do
+        # not hold numbers: "date", "yes or no", or None if no cell tells.
         self.found: dict[str, Any] = {}
         self.feature_names: list[str] | None = None
         self.label_names: list[str] = []
         self.text_names: list[str] = []
         self.categorical_names: list[str] = []  # those of the text that are categories
-        self.kept_names: list[str] = []  # columns to be repeated as they are
-        self.whole_labels: set[str] = set()  # as they are written, where codes may be among them
-        # Of each of several files how many rows it has, and labels where their kinds differ.
+        self.kept_names: list[str] = []  # columns whose cells are kept unchanged
+        self.whole_labels: set[str] = set()  # as they are written, while codes may be among them
+        # For each of several files: its rows, and examples of its labels if their kinds differ.
         self.n_rows: dict[str, int] = {}
         self.label_kinds: dict[str, dict[bool, str]] = {}
         self.skipped = Skipped()  # by the last pass over all rows
@@ -259,7 +259,7 @@ class Source(ABC):
         return self.skipped
 
     def no_rows(self, otherwise: str) -> FileError:
-        """The error that says that nothing is left, because all rows are bad or otherwise."""
+        """The error that nothing is left: because all rows are bad, or for another reason."""
         bad = self.bad_rows()
         if not bad.n:
             return self.error(otherwise)
@@ -281,13 +281,13 @@ class Source(ABC):
 
 
 def listed(names: Sequence[str], most: int = 8, write: Callable[[str], str] = shown) -> str:
-    """Names for a message, the first few of them."""
+    """The first few names, for a message."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(write(name) for name in names[:most]) + more
 
 
 def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> None:
-    """Two columns of one name cannot be told apart."""
+    """Refuse two columns of the same name, which could not be told apart."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

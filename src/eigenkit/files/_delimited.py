@@ -1,7 +1,7 @@
 """CSV and TSV.
 
-A block is read at once, by compiled code or, where it holds nothing but numbers, by numpy. One
-that these refuse goes row by row: slower, and able to say which line and column is wrong.
+A block is read at once, by compiled code or, if it holds only numbers, by numpy. A block that these
+refuse is read row by row, which is slower, but can say which line and column is wrong.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from eigenkit.numerics.compiled import NOTHING, NUMBER, TEXT, after_lines, read_
 from eigenkit.numerics.threads import ahead
 from eigenkit.shell import shown
 
-# Those that cannot be part of a number.
+# Delimiters that cannot be part of a number.
 _MARKS = ",\t;|"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 _SAMPLE = 200
@@ -110,9 +110,9 @@ class Delimited(Table):
         asked = self.options.header
         first = [cell.strip() for cell in rows[0]]
         more = len(rows[1]) - len(first) if len(rows) > 1 and asked is not False else 0
-        if more > 0 and _are_empty(rows[1:], len(first)):  # marks at the end of every row
+        if more > 0 and _are_empty(rows[1:], len(first)):  # every row ends with delimiters
             first += [""] * more
-        elif more == 1:  # as R writes tables, row names without a name
+        elif more == 1:  # as R writes tables: the row names have no name
             first = ["", *first]
         guess = are_names(first, self.options) or looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
@@ -179,11 +179,11 @@ class Delimited(Table):
         return fits(self.convert, cell)
 
     def _convert(self, j: int) -> Convert:
-        """What makes numbers of the cells of a column."""
+        """The function from the cells of a column to numbers."""
         return KINDS[self.kinds[j]] if j in self.kinds else self.convert
 
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
-        """All columns that cannot be used as they are, and what to add to the command."""
+        """The error about all columns that hold text, with what to add to the command."""
         names = list(columns)
         what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
         if len(names) == 1:
@@ -198,7 +198,7 @@ class Delimited(Table):
             hints |= dict.fromkeys(marked, hint)
             if marked == names:
                 return self.error(f"{what}: {hint}.")
-        if self.options.expected is not None:  # whose columns are what they are
+        if self.options.expected is not None:  # the columns of a model are fixed
             steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
             return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
         add = how_to_read({name: columns[name] for name in names if not hints[name]})
@@ -235,7 +235,7 @@ class Delimited(Table):
         return reader.line_num
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
-        """The block by compiled code or by numpy; None if it holds what they do not know."""
+        """The block by compiled code or by numpy; None if they cannot read it."""
         text = lines[1]
         if text.isspace() or not text:
             return None
@@ -345,7 +345,7 @@ class Delimited(Table):
             if not self.kinds:
                 return [self.convert(row[j]) for j in self.roles.features]
         except ValueError:
-            pass  # to say where
+            pass  # the next line says where
         return [self._number(line, j, row[j]) for j in self.roles.features]
 
     def _number(self, line: int, j: int, cell: str) -> float:
@@ -363,7 +363,7 @@ class Delimited(Table):
             ) from None
 
     def _labels_of(self, rows: list[list[str]], places: list[int]) -> Any:
-        """Labels, which are words from here on where digits were names of classes after all."""
+        """Labels, which are words from here on if digits turn out to be names of classes."""
         cells = [[row[j] for j in self.roles.labels] for row in rows]
         try:
             return self._labels(cells, places)
@@ -391,10 +391,10 @@ class Delimited(Table):
 
 
 def _are_empty(rows: list[list[str]], begin: int) -> bool:
-    """Whether all cells from a column on are."""
+    """Whether all cells from a column on are empty."""
     return not any(cell.strip() for row in rows for cell in row[begin:])
 
 
 def _is_empty(row: list[str]) -> bool:
-    """Whether a line holds nothing, or nothing but blanks."""
+    """Whether a line is empty or blank."""
     return not row or (len(row) == 1 and row[0].isspace())

@@ -1,4 +1,4 @@
-"""Errors with a place in a file, and what is counted of those that are left out."""
+"""Errors with their place in a file, and a summary of the bad rows that are left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenkit.shell import shown
 
 
 class FileError(ValueError):
-    """Something wrong with a file: one sentence that begins with where.
+    """Something wrong with a file: one sentence that begins with the place.
 
     Examples
     --------
@@ -42,18 +42,18 @@ class FileError(ValueError):
         return type(self)(self.path, problem, line=self.line, column=self.column)
 
     def _parts(self) -> tuple[str, str]:
-        """What is wrong, and the remedy, which stands behind the last colon."""
+        """What is wrong, and the remedy, which follows the last colon."""
         problem = self.problem.rstrip(".")
         what, mark, remedy = problem.rpartition(": ")
         return (what, remedy) if mark and remedy.count("'") % 2 == 0 else (problem, "")
 
     def without_remedy(self) -> FileError:
-        """What is wrong, where nothing need be done about it."""
+        """The error without its remedy."""
         return self.with_problem(f"{self._parts()[0]}.")
 
     def skippable(self) -> FileError:
-        """With one more remedy: to leave the row out."""
-        if re.search("leave (such rows out|out rows)", self.problem):  # in another way, maybe
+        """The error with one more remedy: to leave the row out."""
+        if re.search("leave (such rows out|out rows)", self.problem):  # perhaps in another way
             return self
         mark = ", or" if self._parts()[1] else ": correct it, or"
         return self.with_problem(f"{self.problem.rstrip('.')}{mark} {SKIP}.")
@@ -64,13 +64,13 @@ class TooLargeError(FileError):
 
 
 SKIP = "leave such rows out with --on-error skip"
-# Errors that are about one row, where no line is known.
+# Errors about one row whose line is not known.
 _OF_A_ROW = re.compile(r"\brow \d+")
 
 
 @contextmanager
 def hinting() -> Iterator[None]:
-    """Errors about one row say that it could be left out; those of line 1 may be of the names.
+    """Errors about one row say that it can be left out; line 1 may hold the names.
 
     Examples
     --------
@@ -89,7 +89,7 @@ it, or leave such rows out with --on-error skip.
         raise
 
 
-# An option of the command line, and its value where one of these follows.
+# An option of the command line, and its value if it is one of these.
 _OPTION = re.compile(
     r"--([a-z]+(?:-[a-z]+)*)"
     r"(?: (none|mean|keep|drop|skip|standard|classes|comma|point|space|apostrophe|'[^']*'))?"
@@ -98,7 +98,7 @@ _OPTION = re.compile(
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Errors that name options of the command line name arguments of functions instead.
+    """Errors that name options of the command line name arguments instead.
 
     Examples
     --------
@@ -121,15 +121,15 @@ def _argument(option: re.Match[str]) -> str:
     return f"{name.replace('-', '_')}={repr(value.strip(chr(39))) if value else ''}"
 
 
-# What differs between errors of one kind: words in quotes, and numbers.
+# The parts in which errors of one kind differ: words in quotes, and numbers.
 _OWN = re.compile(r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|-?\b\d[\d.e+-]*\b")
-# Bad rows that are told one by one, and the most reasons and files that are told; all are counted.
+# How many bad rows are described one by one, and how many reasons are; all are counted.
 _TOLD, _MOST = 100, 20
 
 
 @dataclass
 class Skipped:
-    """Bad rows that were left out: how many, of which files, why, and the first of them.
+    """Bad rows that were left out: how many, from which files, why, and the first ones.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Skipped:
     first: list[FileError] = field(default_factory=list)
 
     def extend(self, errors: Iterable[FileError]) -> None:
-        """More rows, and what is wrong with each."""
+        """Add rows by what is wrong with each."""
         for error in map(FileError.without_remedy, errors):
             reason = _OWN.sub("…", error.problem.rstrip("."))
             name = os.path.basename(error.path)
@@ -162,30 +162,30 @@ class Skipped:
         self.first += first[: _TOLD - len(self.first)]
 
     def with_more(self, other: Skipped) -> Skipped:
-        """These and those of another file."""
+        """These with those of another file added."""
         self._add(other.n, other.files, other.reasons, other.first)
         return self
 
     @classmethod
     def as_told(cls, told: dict[str, Any]) -> Skipped:
-        """What :meth:`told` gave."""
+        """From the result of :meth:`told`."""
         reasons = {each["reason"]: [each["n"], each["first"]] for each in told["reasons"]}
         return cls(told["n"], dict(told["files"]), reasons)
 
     def described(self) -> dict[str, Any]:
-        """What :meth:`told` gives, and the first of them as they are."""
+        """The result of :meth:`told`, with the messages of the first rows."""
         return {**self.told(), "first": self.messages()}
 
     def messages(self) -> list[str]:
-        """The first of them, as they are told."""
+        """The messages of the first rows."""
         return [str(error) for error in self.first]
 
     def words(self) -> str:
-        """How many for what."""
+        """How many for each reason, in words."""
         return ", ".join(f"{each['n']} {each['reason']}" for each in self.told()["reasons"])
 
     def told(self) -> dict[str, Any]:
-        """In plain values, of which none is a cell of a bad row; the most frequent first."""
+        """As plain values, the most frequent reason first; no cell of a bad row is among them."""
         files = sorted(self.files.items(), key=lambda each: -each[1])[:_TOLD]
         reasons = sorted(self.reasons.items(), key=lambda each: -each[1][0])
         return {

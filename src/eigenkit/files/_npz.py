@@ -1,7 +1,7 @@
 """NPZ: dense ``X`` or CSR parts ``X_data, X_indices, X_indptr, X_shape``, and ``Y`` or ``y``.
 
-Every size is taken from the header of its array, checked against the directory of the archive
-and against the limit, before memory is taken. Arrays of Python objects are not read.
+Every size is taken from the header of its array, and checked against the directory of the archive
+and the limit, before memory is allocated. Arrays of Python objects are not read.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Npz(Source):
 
 
 def checked_csr(path: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
-    """A CSR matrix whose parts fit together; scipy's products trust them blindly."""
+    """A CSR matrix, after checking that its parts fit together; scipy does not check."""
     whole = indices.dtype.kind in "iu" and indptr.dtype.kind in "iu"
     if not whole or data.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1:
         raise FileError(path, "the CSR parts of X are damaged: indices are not whole numbers.")

@@ -19,7 +19,7 @@ _DAMAGED = "the Parquet data are damaged."
 
 
 def pyarrow_modules(path: str) -> tuple[Any, Any]:
-    """pyarrow and pyarrow.parquet, or one sentence."""
+    """pyarrow and pyarrow.parquet, or an error that says how to get them."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -64,7 +64,7 @@ class Parquet(Table):
         return {**dict.fromkeys(dates, "date"), **dict.fromkeys(truth, "yes or no")}
 
     def _check_kind(self, j: int, values: np.ndarray) -> None:
-        """That a column holds what it held when the model was fitted."""
+        """Refuse a column that does not hold what it held when the model was fitted."""
         kind, type_ = self.kinds[j], self._schema.types[j]
         is_date = self.arrow.types.is_temporal(type_)
         other = not np.all((values == 0) | (values == 1) | np.isnan(values))

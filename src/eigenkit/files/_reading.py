@@ -1,4 +1,4 @@
-"""Which reader a file needs, several files as if they were one, and all blocks put together."""
+"""The reader that a file needs, several files as one, and all blocks put together."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _SUFFIXES = {
 }
 # ARFF: comments and blank lines may come first.
 _ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
-# Bytes in which that shows.
+# The first bytes of a file, in which that is looked for.
 _HEAD = 4096
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
-# Blocks that are copied and dropped are smaller, so that they reuse the same memory.
+# Blocks that are copied at once are this many times smaller, so that they reuse memory.
 _PASSING = 4
 
 
@@ -99,7 +99,7 @@ def open_file(path: str, options: Reading | None = None, text: bytes | None = No
     except FileError:
         if before == options:
             raise
-        with suppress(FileError):  # what was said of the model's own file may not hold for this one
+        with suppress(FileError):  # the options of the model's file may not fit this one
             return _opened(origin, options)
         raise
 
@@ -123,14 +123,14 @@ def _opened(origin: Origin, options: Reading) -> Source:
 
 
 def open_files(files: str | Path | Sequence[str | Path], options: Reading) -> Source:
-    """Files by their names or a pattern, as if they were one."""
+    """Several files, given by name or pattern, as one."""
     sources = [open_file(path, options) for path in paths(files)]
     name = str(files) if isinstance(files, str | Path) else sources[0].path
     return sources[0] if [each.path for each in sources] == [name] else ManyFiles(name, sources)
 
 
 _TABLES = ("csv", "tsv", "arff", "parquet")
-# Options by the formats that understand them: given for another one, they would do nothing.
+# The formats that know each option; for another format it would have no effect.
 _UNDERSTOOD = {
     **dict.fromkeys(("delimiter", "header", "decimal", "thousands", "comment"), ("csv", "tsv")),
     **dict.fromkeys(("text", "categorical", "groups", "ignore", "index"), _TABLES),
@@ -155,7 +155,7 @@ def _check_options(path: str, kind: str, options: Reading) -> None:
 
 
 def guess_format(origin: Origin) -> str:
-    """The format by content where that is certain, else by the name, else by the first line."""
+    """The format by content if that is certain, else by the name, else by the first line."""
     head = origin.head()
     kind = begins_as(head)
     if kind in ("npz", "parquet"):
@@ -183,7 +183,7 @@ def _by_first_line(head: bytes) -> str:
 
 
 def check_lines(path: str, text: bytes | None = None) -> None:
-    """Refuse a file that does not grow by lines of text, by how it begins."""
+    """Refuse a file whose first bytes show that it does not grow by lines of text."""
     if text is None:
         with open(path, "rb") as stream:
             text = stream.read(_HEAD)
@@ -193,7 +193,7 @@ def check_lines(path: str, text: bytes | None = None) -> None:
 
 
 def not_lines(path: str, kind: str) -> FileError:
-    """The error that says so."""
+    """The refusal of a format that does not grow by lines."""
     return FileError(
         path,
         f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
@@ -227,7 +227,7 @@ def is_pattern(path: str) -> bool:
 
 
 def rows_per_block(source: Source) -> int:
-    """As many rows as make a block of moderate size."""
+    """The number of rows in a block of moderate size."""
     width = max(1, len(source.feature_names or ()))
     return int(np.clip(_BLOCK_BYTES // (8 * width), 64, 65536))
 
@@ -235,8 +235,8 @@ def rows_per_block(source: Source) -> int:
 def are_names(source: Source, labels: Any) -> bool:
     """Whether labels that began as numbers turn out to be words, or codes such as 007.
 
-    If so, the source gives words from now on, and must be read again. So it must where words are
-    bad, and skipped.
+    If so, the source gives words from now on, and must be read again; also if words are bad rows
+    to be skipped.
     """
     late, seen = source.late_word, source.whole_labels
     if late is not None and len(set(as_words(labels))) > MOST_CLASSES:
@@ -292,7 +292,7 @@ def stacked(parts: Sequence[Any]) -> Any:
 
 
 class _Rows:
-    """Blocks put together; a dense matrix grows in place, so that it is never there twice."""
+    """Blocks put together; a dense matrix grows in place, so that there is never a second copy."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.n, self.bytes = source, 0, 0

@@ -11,20 +11,20 @@ from scipy import sparse
 
 from eigenkit.files._common import Block
 
-# Rows that are mixed at once.
+# Rows that are hashed at once.
 _AT_ONCE = 10_000
-# Copies are told from chance where so many times more different rows could be.
+# Equal rows are copies, and not chance, if this many times more different rows are possible.
 _ROOM = 100
 
 
 def repeated_rows(block: Block, groups: np.ndarray | None) -> int:
-    """How many rows are copies, with text and labels, of others before them in other groups.
+    """How many rows are copies, with text and labels, of earlier rows in other groups.
 
-    Where there are few different rows to choose from, as of a few answers, none are counted.
+    If only few different rows are possible, as with a few answers, none are counted.
     """
     seen = np.zeros(len(block), dtype=np.uint64)
     for key, column in enumerate(_columns_of(block), start=2):
-        seen += _entries(column, np.array([-key]))  # no number of a column
+        seen += _entries(column, np.array([-key]))  # a number that no column has
     seen += _of_numbers(block.X)
     distinct, which = np.unique(seen, return_inverse=True)
     pairs = len(block)
@@ -50,7 +50,7 @@ def _codes(cells: Iterable[Any]) -> np.ndarray:
 
 
 def _of_numbers(X: Any) -> np.ndarray:
-    """A sum over the entries of every row, in which each is mixed with the number of its column."""
+    """A sum over the entries of every row, each hashed together with its column."""
     if sparse.issparse(X):
         ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
         return np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
@@ -66,14 +66,14 @@ def _entries(values: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def _mixed(bits: np.ndarray) -> np.ndarray:
-    """Bits of which every one depends on all: the last step of a well-known generator."""
+    """A hash in which every bit depends on all: the last step of SplitMix64."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 def _few_are_possible(block: Block) -> bool:
-    """Whether columns of so few values cannot make many times more rows than there are."""
+    """Whether the columns have too few values for many more different rows than there are."""
     possible = 1
     for column in chain(_columns_in(block.X), map(_codes, block.text.values())):
         possible *= len(np.unique(column))

@@ -39,7 +39,7 @@ class Table(Source):
         self.kept_names = self._named(found.kept)
 
     def _settle_kinds(self, here: dict[int, str | None]) -> dict[str, str | None]:
-        """Settle which features hold dates or yes and no, as found here or as the model knows it.
+        """Settle which features hold dates or yes and no, as found here or known from the model.
 
         The kinds are returned by name, None for those of which no cell tells.
         """
@@ -57,7 +57,7 @@ class Table(Source):
         return {self.names[j]: kind for j, kind in kinds.items()}
 
     def _no_feature(self, j: int, why: str) -> FileError:
-        """The refusal of a column that is to be a feature."""
+        """The refusal of a column as a feature."""
         ways = "name it with --labels, --categorical or --text, or leave it out with --ignore."
         if self.options.expected is not None:
             ways = "the model was fitted on numbers there."
@@ -75,13 +75,13 @@ class Roles:
     text: list[int]
     labels: list[int]
     index: int | None = None
-    like_labels: tuple[str, ...] = ()  # features whose names say that they are labels, too
+    like_labels: tuple[str, ...] = ()  # features whose names suggest that they are labels, too
     kept: tuple[int, ...] = ()
     categorical: tuple[int, ...] = ()
 
 
 def items_of(given: Iterable[str], names: Sequence[str]) -> list[str]:
-    """What is named, with commas between them; the whole where a column is called so."""
+    """The names in a list with commas; a column may have a comma in its name."""
     known, found = {*map(composed, names)}, list[str]()
     for item in given:
         parts = [item] if composed(item) in known else item.split(",")
@@ -115,8 +115,8 @@ def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]
 def are_names(first: Sequence[str], options: Reading) -> bool:
     """Whether the first row holds names that the user or the model knows.
 
-    A number may be one, such as a wavelength, where it can be no position, and where most columns
-    of the model are there.
+    A number, such as a wavelength, counts if it cannot be a position or, with a model, if most of
+    its columns are there.
     """
     model = options.expected
     if model is None:
@@ -131,13 +131,13 @@ def are_names(first: Sequence[str], options: Reading) -> bool:
 
 
 def _spelt(name: str) -> str:
-    """A name; numbers as they are usually written: 1100.0 and 1100 are one wavelength."""
+    """A name, with numbers in one spelling: 1100.0 and 1100 are the same wavelength."""
     plain = is_number(name) and not is_missing(name) and not is_code(name)
     return f"{float(name):.17g}" if plain else composed(name)
 
 
 def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any) -> str:
-    """The first row in columns whose others hold numbers, if it holds words: probably units."""
+    """The words in the first row of columns of numbers, which are probably units."""
     if len(rows) < 3:
         return ""
     cells = [rows[0][j] for j in columns if j < len(rows[0]) and not is_missing(rows[0][j])]
@@ -145,7 +145,7 @@ def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any
 
 
 def how_to_read(columns: dict[str, list[str]]) -> str:
-    """Options for columns of text; names with numbers that repeat may say what belongs together."""
+    """Options for columns of text; numbered names that repeat may be groups."""
     few = [name for name, cells in columns.items() if repeats(cells)]
     rows = [name for name, cells in columns.items() if name_rows(cells)]
     text = [name for name in columns if name not in (*few, *rows)]
@@ -160,7 +160,7 @@ def how_to_read(columns: dict[str, list[str]]) -> str:
 
 
 def _argument(names: list[str]) -> str:
-    """Names of columns as a shell takes them; a word for them where they are too long to read."""
+    """Names of columns as a shell takes them, or COLUMNS if they are too long to read."""
     quoted = shlex.quote(",".join(names))
     return quoted if len(quoted) <= 200 else "COLUMNS"
 
@@ -218,7 +218,7 @@ def _named(
 
 
 def _by_name(path: Any, items: Iterable[str], names: Sequence[str]) -> set[int]:
-    """The columns that are named, or given by their position, and not by a pattern."""
+    """The columns given by name or position, and not by a pattern."""
     return set(pick(path, [i for i in items if i in names or not glob.has_magic(i)], names, ""))
 
 
@@ -267,7 +267,7 @@ def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expect
 def _places(
     path: Any, names: Sequence[str], header: bool, wanted: Sequence[str], what: str
 ) -> dict[str, int]:
-    """Where the columns wanted are, all of which must be there."""
+    """The positions of the columns wanted, all of which must be there."""
     found = _places_of(names, wanted)
     absent = [name for name in wanted if name not in found]
     if absent:
@@ -283,7 +283,7 @@ def _places(
 
 
 def _places_of(names: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
-    """Where those of the columns wanted are that are there."""
+    """The positions of those columns wanted that are there."""
     there = {_spelt(name): j for j, name in enumerate(names)}
     there |= {composed(name): j for j, name in enumerate(names)}
     both = ((name, key) for name in wanted for key in (_spelt(name), composed(name)))

@@ -1,4 +1,4 @@
-"""Several files as one: of the same columns, one after the other."""
+"""Several files with the same columns as one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenkit.files._targets import by_kind
 
 
 def check_columns(sources: Sequence[Any]) -> None:
-    """That all files, as they were opened here or elsewhere, have the columns of the first."""
+    """Check that all files, opened here or elsewhere, have the columns of the first."""
     first = sources[0]
     for source in sources[1:]:
         if source.feature_names != first.feature_names or source.label_names != first.label_names:
@@ -43,7 +43,7 @@ def other_dates(
 
 
 class ManyFiles(Source):
-    """A source whose rows are those of several, one after the other, of the same columns.
+    """The rows of several sources with the same columns, one after the other.
 
     Labels that are words in one of them are words in all.
     """
@@ -79,7 +79,7 @@ class ManyFiles(Source):
         return reduce(Skipped.with_more, (s.bad_rows() for s in self.sources), Skipped())
 
     def _blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows of all files; sparse ones, each as wide as its highest feature, alike."""
+        """The rows of all files; sparse ones, as wide as their highest feature, get one width."""
         width = max(source.n_features for source in self.sources)
         for source in self.sources:
             kinds = self.label_kinds.setdefault(source.path, {})

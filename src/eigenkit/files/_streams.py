@@ -1,4 +1,4 @@
-"""Bytes and lines out of files: compression, standard input, encodings, and limits."""
+"""Bytes and lines of files: compression, standard input, encodings, and limits."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _BOMS = [
 ]
 # Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
-# Bytes that are no text become this one, where bad lines are left out and not refused.
+# Bytes that are not text become this one if bad lines are left out and not refused.
 NO_TEXT = "\0"
 codecs.register_error("eigenkit.no_text", lambda error: (NO_TEXT, cast(Any, error).end))
-# How files begin that are not text.
+# The first bytes of files that are not text.
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
 
 
@@ -48,7 +48,7 @@ class Origin:
     Or a ``text`` that is to be read in place of the file.
     """
 
-    errors = "strict"  # what decoding does about bytes that are no text
+    errors = "strict"  # what decoding does about bytes that are not text
 
     def __init__(self, path: str, max_bytes: int, text: bytes | None = None) -> None:
         self._kept: IO[bytes] | None = None
@@ -85,7 +85,7 @@ class Origin:
         return stream
 
     def seekable(self) -> IO[bytes]:
-        """The bytes, decompressed, where they can be read in any order."""
+        """The bytes, decompressed, in a stream that can be read in any order."""
         if self.compression is None:
             return self.raw()
         with self.open() as stream:
@@ -97,7 +97,7 @@ class Origin:
             return bytes(self._read(stream, _HEAD))
 
     def hinted(self, error: FileError) -> FileError:
-        """The error, with a hint where the file begins with what may be a comment."""
+        """The error, with a hint if the file may begin with a comment."""
         if not self.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#"):
             return error
         hint = "if lines that begin with # are comments, give --comment '#'."
@@ -111,7 +111,7 @@ class Origin:
         try:
             return stream.read(n)
         except (EOFError, zlib.error, OSError) as error:
-            # An OSError of gzip or bz2 has no number, one of the disk has.
+            # An OSError of gzip or bz2 has no number, unlike one of the disk.
             if isinstance(error, OSError) and (not self.compression or error.errno is not None):
                 raise
             raise FileError(self.path, f"the {self.compression} data are damaged.") from error
@@ -124,7 +124,7 @@ class Origin:
     def text(self, encoding: str) -> Iterator[bytes]:
         """The text in UTF-8, in pieces that end with a line; line ends become ``\\n``.
 
-        Letters are in one piece, so that a name has one spelling.
+        Every letter is one character, so that a name has one spelling.
         """
         with self.open() as binary:
             for piece in self._pieces(_Decoded(binary, encoding, self.errors)):
@@ -154,7 +154,7 @@ class Origin:
 
 
 class _Decoded:
-    """Text in UTF-8 out of bytes in any encoding, in large pieces.
+    """Text in UTF-8 from bytes in any encoding, in large pieces.
 
     Most files are ASCII for most of their length, which is UTF-8 as it stands.
     """
@@ -166,7 +166,7 @@ class _Decoded:
         self._has_ascii = encoding in _HAVE_ASCII
 
     def read(self, n: int) -> bytes:
-        """The text of the next bytes, at least one character unless they have come to an end."""
+        """The text of the next bytes: at least one character, until they end."""
         while piece := self._binary.read(n):
             if self._is_plain(piece):
                 return piece
@@ -175,7 +175,7 @@ class _Decoded:
         return self._decoder.decode(b"", final=True).encode()
 
     def _is_plain(self, piece: bytes) -> bool:
-        """Whether the bytes are what they would be decoded to, and nothing is held back."""
+        """Whether decoding would not change the bytes, and no earlier ones are held back."""
         nothing_held = self._decoder.getstate() == (b"", 0)
         return self._has_ascii and nothing_held and piece.isascii() and b"\r" not in piece
 
@@ -203,7 +203,7 @@ class Lines:
             if not part:
                 break
             parts.append(part)
-            quotes += part.count(b'"') if b'"' in part else 0  # most have none, which is seen soon
+            quotes += part.count(b'"') if b'"' in part else 0  # most have none
         return first, b"".join(parts)
 
     def _part(self, n: int) -> bytes:
@@ -217,18 +217,18 @@ class Lines:
 
 
 def split_lines(text: bytes) -> list[str]:
-    """The lines, which end at line feeds only: str.splitlines sees eight more characters."""
+    """The lines, which end only at line feeds: str.splitlines knows eight more characters."""
     return list(io.StringIO(text.decode()))
 
 
 def without_lines(text: bytes, mark: str) -> bytes:
-    """The text, with nothing in the lines that begin with a mark."""
+    """The text, with empty lines in place of those that begin with a mark."""
     begin = mark.encode(errors="surrogateescape")
     return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
 
 
 def one_by_one(text: bytes) -> Iterator[str]:
-    """The lines of a text of which only the first are wanted."""
+    """The lines of a text, for callers that need only the first."""
     at = 0
     while at < len(text):
         end = text.find(b"\n", at) + 1 or len(text)
@@ -237,7 +237,7 @@ def one_by_one(text: bytes) -> Iterator[str]:
 
 
 def held(owner: Any, stream: IO[bytes]) -> IO[bytes]:
-    """A stream that is closed when its owner is deleted, after an error as well."""
+    """A stream that is closed when its owner is deleted, even after an error."""
     weakref.finalize(owner, stream.close)
     return stream
 

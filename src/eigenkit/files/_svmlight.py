@@ -1,7 +1,7 @@
 """The svmlight and libsvm format: ``label,label index:value index:value # comment``.
 
-All pairs of a block are parsed at once. A block in which anything is wrong is gone through
-line by line, to say where.
+All pairs of a block are parsed at once. If anything is wrong in it, its lines are checked one by
+one, to say where.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SvmLight(Source):
         }
 
     def _shape(self) -> tuple[int, int]:
-        """Number of the first feature, and how many there are; a pass over the file if need be."""
+        """Number of the first feature, and of features; this may take a pass over the file."""
         if self.options.expected is not None:
             return self.options.expected.index_base, self.options.expected.n_features
         lowest, highest = self._range()
@@ -177,7 +177,7 @@ class SvmLight(Source):
 
 
 def _has_twice(indices: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether a row holds an index twice; in most files they increase, which is seen at once."""
+    """Whether a row holds an index twice; in most files they increase, which is quick to see."""
     row = np.repeat(np.arange(len(counts)), counts)
     if not np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
         return False
@@ -211,7 +211,7 @@ def read_pairs(text: bytes) -> np.ndarray | None:
            [ 3. , -2. ]])
     """
     codes = np.frombuffer(b"\n%b\n" % text, dtype=np.uint8)
-    others = np.flatnonzero(codes - np.uint8(48) > 9)  # no digits: what is below "0" wraps
+    others = np.flatnonzero(codes - np.uint8(48) > 9)  # no digits: codes below "0" wrap around
     which = np.flatnonzero(codes[others] == ord(":"))
     colon, before = others[which], others[which - 1]
     blank = codes <= ord(" ")

@@ -18,9 +18,9 @@ from eigenkit.shell import counted, shown
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
 MOST_CLASSES = 100
-# From so many classes on it is asked whether they are something else.
+# With this many classes, it is asked whether they are something else.
 _MANY = 8
-# Whole numbers of so small a range are counted rather than sorted.
+# Whole numbers in a smaller range than this are counted rather than sorted.
 _FEW = 10_000
 
 
@@ -54,7 +54,7 @@ class Target:
     separator: str | None = None
 
     def encode(self, path: Any, labels: Any, start: int = 0) -> np.ndarray:
-        """Labels of a file as y; ``start`` rows of it come before them."""
+        """Labels of a file as y; ``start`` rows come before them."""
         if self.kind == "labels":
             return self._indicator(path, labels, start)
         if self.kind == "numbers":
@@ -83,7 +83,7 @@ class Target:
         return Y
 
     def _tell_of(self, path: Any, strange: Counter[str]) -> None:
-        """Warn of labels that are not among these; they may be several, by another separator."""
+        """Warn of labels that are not known; another separator may divide them into known ones."""
         told = [f"{shown(label)} in {counted(n, 'row')}" for label, n in strange.most_common(4)]
         told += [f"and {len(strange) - 4} more"] if len(strange) > 4 else []
         mark = separator_in(strange, self.names)
@@ -92,7 +92,7 @@ class Target:
         warnings.warn(f"{path}: {what}", stacklevel=4)
 
     def in_parts(self) -> dict[str, Any]:
-        """Further arguments of ``partial_fit``, where a part of the rows may lack a class."""
+        """Further arguments of ``partial_fit``, as a part of the rows may lack a class."""
         return {"classes": np.array(self.names)} if self.kind == "classes" else {}
 
     def check_known(self, path: Any, y: np.ndarray) -> None:
@@ -106,7 +106,7 @@ class Target:
             )
 
     def as_read(self, options: Reading) -> Reading:
-        """Options by which the labels of another file are read as these were."""
+        """The options, with labels to be read as these were."""
         words = self.kind == "classes" and not all(map(_plain_number, self.names))
         return replace(options, label_separator=self.separator, words=words, truth=True)
 
@@ -120,9 +120,9 @@ def target_of(
     *,
     part: bool = False,
 ) -> Target:
-    """Find out what the labels of a file are, or take ``task``'s word for it.
+    """What the labels of a file are: as ``task`` says, or as they look.
 
-    A ``part`` of the rows may all have the same labels.
+    In a ``part`` of the rows, all may have the same labels.
     """
     if labels is None:
         raise FileError(path, "no labels: say with --labels which columns hold them.")
@@ -146,7 +146,7 @@ def target_in(source: Source, labels: Any, task: str | None, *, part: bool = Fal
 
 
 def _check_separator(path: Any, labels: Any, separator: str) -> None:
-    """Warn of a separator that separates nothing: it is probably a mistake."""
+    """Warn of a separator that occurs nowhere: it is probably a mistake."""
     if not isinstance(labels, np.ndarray) and all(len(cell) < 2 for cell in labels):
         warnings.warn(
             f"{path}: no row has several labels with {separator!r} between them: is that the "
@@ -236,7 +236,7 @@ def natural(label: str) -> tuple[int, float, str]:
 
 
 def _plain_number(name: str) -> bool:
-    """Whether this is the one way in which its number is written."""
+    """Whether the name is the normal spelling of its number."""
     try:
         return name == f"{float(name):.17g}"
     except ValueError:
@@ -244,7 +244,7 @@ def _plain_number(name: str) -> bool:
 
 
 def class_values(names: Sequence[str]) -> np.ndarray:
-    """Classes as they are in memory: whole numbers where all of their names are, else the names.
+    """Classes in memory: whole numbers if all of their names are, else the names.
 
     Examples
     --------
@@ -268,7 +268,7 @@ _NAMES = {"classes": _class_names, "labels": _label_names, "numbers": _number_na
 
 
 def _cells(path: Any, labels: Any, start: int = 0) -> list[str]:
-    """One class a row, as text."""
+    """The class of every row, as text."""
     if isinstance(labels, np.ndarray):
         if labels.shape[1] > 1:
             raise FileError(path, f"{labels.shape[1]} label columns: classes need exactly one.")
@@ -301,7 +301,7 @@ def _numbers(path: Any, labels: Any, start: int = 0) -> np.ndarray:
 
 
 def _no_class(labels: Sequence[Any]) -> str:
-    """What to say of a row without a class; the others may show what separates labels."""
+    """The problem of a row without a class; the others may show a separator of labels."""
     there = [*filter(None, labels)]
     held = [m for m in ";|,/" if 3 * sum(m in cell for cell in there) > len(there)]
     separator = f"--label-separator {held[0]!r}" if held else "--label-separator"
@@ -312,7 +312,7 @@ def _no_class(labels: Sequence[Any]) -> str:
 
 
 def check_complete(path: Any, labels: Any, start: int = 0) -> None:
-    """Refuse numbers that are not finite, and no class; ``start`` rows of the file come before."""
+    """Refuse numbers that are not finite and empty classes; ``start`` rows come before them."""
     if not isinstance(labels, np.ndarray):
         if labels is not None and "" in labels:
             raise FileError(path, f"row {start + labels.index('') + 1} {_no_class(labels)}.")
@@ -339,12 +339,12 @@ def check_all_complete(source: Source, block: Block) -> None:
 
 
 def by_kind(cells: Any) -> dict[bool, str]:
-    """One of the labels that are numbers (True), and one of those that are words."""
+    """An example of the labels that are numbers (True), and of those that are words."""
     return {is_number(cell): cell for cell in set(cells) if isinstance(cell, str) and cell}
 
 
 def check_alike(kinds: Mapping[str, dict[bool, str]]) -> None:
-    """Refuse a file of words beside one of numbers: yes and no are not classes beside 1 and 0."""
+    """Refuse words in one file and numbers in another: yes and 1 may mean the same class."""
     only = {next(iter(found)): path for path, found in kinds.items() if len(found) == 1}
     if len(only) == 2:
         word, number = (shown(kinds[only[kind]][kind]) for kind in (False, True))

@@ -1,6 +1,6 @@
-"""Files of which some rows are bad: those are left out, and each says what is wrong with it.
+"""Readers that leave bad rows out and say what is wrong with each.
 
-Of a model it is known what the columns hold; else most of the first rows tell.
+A model knows what its columns hold; without one, most of the first rows tell.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from eigenkit.files._svmlight import SvmLight, split_label
 from eigenkit.files._targets import join_labels
 
 _NO_TEXT = "it holds a byte that is not text."
-# Lines that are read at once where some are bad.
+# Lines that are read at once if some are bad.
 _FEW = 64
 
 
 class Tolerant(Source):
-    """A reader, before which this stands, that collects the errors about bad rows in ``bad``.
+    """A base class before that of a reader, which collects the errors about bad rows in ``bad``.
 
-    Where the options say so, ``blocks`` skips also what could be read, but not be fitted.
+    If the options say so, ``blocks`` also skips rows that can be read, but not fitted.
     """
 
     bad: Any = ()
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The good rows; every pass leaves out the same."""
+        """The good rows, which are the same in every pass."""
         found, skips = Skipped(), self.options.on_error == "skip"
         if skips:
             self.bad = []
@@ -50,7 +50,7 @@ class Tolerant(Source):
         self.skipped = found
 
     def _without_bad(self, block: Block, found: Skipped) -> Block:
-        """The good rows of a block, and all that was bad up to its end, in the order of lines."""
+        """The good rows of a block; those that were bad up to its end go to ``found``, by line."""
         good = sound(self, block, self.bad)
         found.extend(sorted(self.bad, key=lambda error: error.line or 0))
         self.bad.clear()
@@ -62,7 +62,7 @@ class Tolerant(Source):
     def _good(
         self, first: int, lines: list[Any], read: Callable[[int, list[Any]], Any]
     ) -> tuple[Any, list[Any]]:
-        """What ``read`` gives for lines, and these, empty in place of those that it refuses."""
+        """The result of ``read`` for lines, and the lines; those that it refuses are emptied."""
         bad, kept = list[tuple[int, Exception]](), list(lines)
 
         def some(rows: np.ndarray) -> Any:
@@ -85,18 +85,18 @@ class TolerantTable(Tolerant, Delimited):
         self.bad = []  # the first lines are read again with all others
 
     def _delimiter(self, lines: list[str]) -> str:
-        """What all lines have, or the first that is not empty."""
+        """The delimiter of all lines, or else of the first that is not blank."""
         found, first = super()._delimiter(lines), [line for line in lines if line.strip()][:1]
         known = self.options.expected is None and any(found in line for line in first)
         return found if known else super()._delimiter(first)
 
     def _name_columns(self, rows: list[list[str]]) -> None:
-        """By the names, or by the rows as wide as most are: R has one name less than columns."""
+        """By rows of the usual width: as many cells as names, or one more, as R writes them."""
         n, named = len(rows[0]), self.options.header is not False
         counts = Counter(len(row) for row in rows[named:])
         usual = max((n, n + 1) if named else counts, key=lambda width: counts[width])
         fine = [row for row in rows[named:] if len(row) == usual]
-        if not fine and (len(rows) > 1 or self.options.expected):  # all that comes may be bad
+        if not fine and (len(rows) > 1 or self.options.expected):  # all rows may be bad
             fine = [[""] * n]
         super()._name_columns([*rows[:named], *fine])
 
@@ -114,7 +114,7 @@ class TolerantTable(Tolerant, Delimited):
         )
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
-        """A block of a row in every line, all of which can be read."""
+        """The block, if every line is a row that can be read."""
         first, text = lines
         found = None if NO_TEXT.encode() in text else super()._quickly(lines)
         if found is None or len(found) != text.count(b"\n") + (text[-1:] != b"\n"):
@@ -122,7 +122,7 @@ class TolerantTable(Tolerant, Delimited):
         return replace(found, lines=np.arange(first, first + len(found)))
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
-        """A few lines at a time, so that only those near a bad one are gone through row by row."""
+        """A few lines at a time, so that only those near a bad one are read row by row."""
         if any(self._quote in line for line in lines):
             return self._by_rows(first, lines)
         blocks = []
@@ -147,13 +147,13 @@ class TolerantTable(Tolerant, Delimited):
         return numbers
 
     def _labels_of(self, rows: list[list[str]], places: list[int]) -> Any:
-        """Labels, which a model knows to be numbers; otherwise digits may turn out to be names."""
+        """Labels; a model knows whether they are numbers, so that digits cannot become names."""
         if self.options.expected is None:
             return super()._labels_of(rows, places)
         return self._labels([[row[j] for j in self.roles.labels] for row in rows], places)
 
     def _rows(self, first: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-        """As usual, but a line is a row wherever quotes do not say otherwise."""
+        """As usual, but every line is a row unless well-formed quotes say otherwise."""
         begin = 0
         while begin < len(lines):
             end = self._end_of_row(lines, begin)
@@ -166,7 +166,7 @@ class TolerantTable(Tolerant, Delimited):
             begin = end
 
     def _end_of_row(self, lines: list[str], begin: int) -> int:
-        """The line after a row: the next, unless quotes that are as they should be end later."""
+        """The line after a row: the next one, unless well-formed quotes end later."""
         if lines[begin].count(self._quote) % 2 == 0:
             return begin + 1
         odd = (i + 1 for i in range(begin + 1, len(lines)) if lines[i].count(self._quote) % 2)
@@ -210,10 +210,10 @@ class TolerantPairs(Tolerant, SvmLight):
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.bad = []
-        # Lines of the rows to come, where a model may find labels bad that others would not.
+        # The lines of the rows to come, if a model may refuse their labels.
         self._places = deque[int]()
         super().__init__(origin, options)
-        self._whole = None  # what is bad in it is counted by the pass that gives the rows
+        self._whole = None  # bad rows are counted by the pass that gives the good ones
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The good rows."""
@@ -251,12 +251,12 @@ _READERS: dict[str, Any] = {
 
 
 def tolerant_reader(kind: str, strict: Any) -> Any:
-    """What reads files of a kind without their bad rows; no rows are ragged where all is binary."""
+    """The reader of a format that leaves bad rows out; binary formats have no ragged rows."""
     return _READERS.get(kind) or type(strict.__name__, (Tolerant, strict), {})
 
 
 def tolerant(path: str, kind: str, text: bytes, options: Reading) -> Any:
-    """Text as a file of this kind, which is to be called ``path``."""
+    """A reader for text of this format, under the name ``path``."""
     origin = Origin(path, options.max_bytes, text)
     origin.errors = "eigenkit.no_text"
     return _READERS[kind](origin, options.as_before())

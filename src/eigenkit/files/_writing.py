@@ -1,7 +1,7 @@
-"""Files out: all or nothing, and one writer at a time.
+"""Writing files: all or nothing, and one writer at a time.
 
-A file is written beside its place under a temporary name, synced, and renamed: whoever looks
-finds the old file or the new one, never half of one.
+A file is written beside its place under a temporary name, synced, and renamed: at any time the old
+file or the new one is there, never half of one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# Seconds between making a temporary file and locking it, generously.
+# More seconds than pass between making a temporary file and locking it.
 _YOUNG = 60.0
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -52,7 +52,7 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     if not place.parent.is_dir():
         raise FileError(path, f"there is no folder {place.parent}: make it first.")
     _remove_stale(place)
-    # The name is known before the file is there: an interruption at any moment takes it away.
+    # The name is known before the file exists, so that it is removed whenever an interrupt comes.
     name = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         with open(name, "xb", opener=_private) as stream:
@@ -91,10 +91,10 @@ def lock(handle: int) -> bool | None:
 
 
 def _remove_stale(place: Path) -> None:
-    """Take away what killed saves of this file have left.
+    """Remove what killed saves of this file have left.
 
     A save holds a lock on its temporary file: one that can be locked belongs to nobody, unless
-    it was made this very moment, hence the age.
+    it was made only now, hence the age.
     """
     for left in place.parent.glob(f".{glob.escape(place.name[:100])}.*.part"):
         with suppress(OSError):
@@ -202,7 +202,7 @@ def _write_delimited(
             text.flush()
             n += len(columns[0])
     finally:
-        text.detach()  # or the stream would be closed with it
+        text.detach()  # otherwise it would close the stream
     return n
 
 
@@ -259,8 +259,8 @@ def _write_parquet(stream: IO[bytes], names: Sequence[str], columns: list[Any]) 
 class Lock:
     """The right to write a file, from now until :meth:`release` or the end of the process.
 
-    The system itself holds the lock and lets go of it when the process ends, however it ends: a
-    lock file that a killed process has left behind locks nothing. Where files cannot be locked
+    The system itself holds the lock and releases it when the process ends, however that happens:
+    a lock file that a killed process left behind locks nothing. Where files cannot be locked
     (Windows), nothing is protected.
     """
 
@@ -284,7 +284,7 @@ class Lock:
                     f"another process{f' ({holder})' if holder else ''} is writing it: end that "
                     "one first, or name another file.",
                 )
-            if _same_file(handle, self._place):  # not one that its last holder has just removed
+            if _same_file(handle, self._place):  # its last holder may just have removed it
                 os.truncate(handle, 0)
                 os.write(handle, str(os.getpid()).encode("ascii"))
                 return handle

@@ -24,7 +24,7 @@ class RecordError(ValueError):
 
 
 def to_dict(value: Any) -> Any:
-    """A dataclass, with all in it, as dicts, lists, strings and finite numbers."""
+    """A dataclass with all its contents as dicts, lists, strings and finite numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_dict(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, dict):
@@ -132,7 +132,7 @@ def _expect(fine: bool, value: Any, words: str, where: str) -> None:
 
 
 def _check_indices(run: Run) -> None:
-    """What points into a list must point inside it, and lists that go together must match."""
+    """Indices must lie within their lists, and lists that belong together must match."""
     data, points = run.data, run.points
     k, shown = data.n_labels, len(data.shown)
     graph = data.hypergraph
@@ -168,7 +168,7 @@ def _method_fits(method: Method, run: Run) -> bool:
 
 
 def _table_fits(rows: list[Any], n_rows: int, allowed: set[int] | None = None) -> bool:
-    """Nothing, or as many rows as there are, all of one width, which is one of those allowed."""
+    """Whether a table is empty, or has this many rows, all of one width that is allowed."""
     if not rows:
         return True
     widths = {len(row) for row in rows}

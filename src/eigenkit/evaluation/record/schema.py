@@ -2,7 +2,7 @@
 
 Numbers that could not be measured are None, as JSON knows neither nan nor infinity. Labels
 and features are named once and pointed to by index. Fields with a default came later: records
-without them are read as well.
+without them can still be read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Label:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """Labels that occur together on ``count`` samples, and on no sample a further one."""
+    """Labels that are exactly those of ``count`` samples."""
 
     labels: list[int]
     count: int
