@@ -129,8 +129,8 @@ class InBlocks(FitRows):
     classifier: str  # on top of a projection
     say: Callable[[str], None]
     seconds: float  # that one pass over the file takes
-    checkpoint: str | Path | None = None
-    fingerprint: str = ""
+    checkpoint: str | Path | None
+    fingerprint: str  # of the blocks, for a checkpoint
 
     def __post_init__(self) -> None:
         self.n = 0

@@ -147,17 +147,15 @@ def fit_model(
     how_to_fold = cv, random_state, Preparation(missing, scale, features.n_numbers), classifier
     rows: InBlocks | InMemory
     if stream:
-        known = source.path, blocks, features, target, *how_to_fold, say
-        rows = InBlocks(*known, seconds=time.monotonic() - begun)
-        if values is not None:
-            rows.checkpoint = checkpoint
-            rows.fingerprint = _fingerprint(source, labels, features, values.hexdigest())
+        mark = _fingerprint(source, labels, features, values.hexdigest()) if values else ""
+        told = say, time.monotonic() - begun, checkpoint, mark
+        rows = InBlocks(source.path, blocks, features, target, *how_to_fold, *told)
     else:
         X, y = _together(source, blocks, features, target)
         rows = InMemory(target.kind, X, y, *how_to_fold, groups, features.prepared(X))
-    told = view_params(found, view_columns(source.path, features.feature_names(), views))
-    told |= {**gap_params(found, missing), **(params or {})}
-    choice = Choice(found, told, alphas, components)
+    given = view_params(found, view_columns(source.path, features.feature_names(), views))
+    given |= {**gap_params(found, missing), **(params or {})}
+    choice = Choice(found, given, alphas, components)
     if isinstance(rows, InMemory):
         choice.forecast(rows, quality, say)
     begun = time.monotonic()
