@@ -20,13 +20,13 @@ from eigenkit.evaluation.record.schema import Run
 from eigenkit.report.sections import body, figure_names
 from eigenkit.report.words import visible
 
-SCRIPTS = ("look.js", "figures.js", "label_figures.js", "page.js")
+SCRIPTS = ("theme.js", "look.js", "figures.js", "label_figures.js", "page.js")
 
 
 def page(run: Run, record: dict[str, Any]) -> str:
     """The whole document."""
     library, packed = _plotly()
-    script = page_script()
+    script = one_scope(*map(asset, SCRIPTS))
     title = f"{visible(run.data.name)}: eigenkit report"
     scripts = f"""<script type="application/json" id="record">{json_block(record)}</script>
 <script type="application/json" id="names">{json_block(figure_names(run))}</script>
@@ -57,9 +57,9 @@ def document(title: str, inside: str, rules: str, scripts: str = "", style: str 
 """
 
 
-def page_script() -> str:
-    """The parts of the script, which share one scope that nothing else sees."""
-    parts = "\n".join(asset(name) for name in SCRIPTS)
+def one_scope(*scripts: str) -> str:
+    """Scripts as one, in a scope that nothing else sees."""
+    parts = "\n".join(scripts)
     return f'(function () {{\n"use strict";\n{parts}}})();\n'
 
 

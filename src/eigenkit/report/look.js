@@ -2,7 +2,6 @@
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const run = read("record"), names = read("names");
-const find = (id) => document.getElementById(id);
 const methods = names.order.map((i) => ({ ...run.methods[i], index: i }));
 
 // Plotly takes a few tags in its texts for markup, so text from data is escaped for it too.

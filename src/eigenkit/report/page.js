@@ -1,4 +1,4 @@
-// Drawing, controls, tables, theme and printing.
+// Drawing, controls and tables.
 
 const FIGURES = {
   comparison, differences, roc, counts, cooccurrence, hypergraph, confusion, responses, scatter, separation, circle, components, scree, alpha,
@@ -19,21 +19,6 @@ const drawAll = () => Object.keys(FIGURES).forEach(drawOne);
 
 // -- controls -----------------------------------------------------------------------
 
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const isDark = () => (document.documentElement.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
-
-function nameTheme() {
-  find("theme").textContent = isDark() ? "Light" : "Dark";
-  find("theme").setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
-}
-
-function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  nameTheme();
-  drawAll();
-}
-
 // To begin with, labels that the best method tells well and that not nearly all samples carry.
 function telling() {
   const curves = (methods.find((m) => m.model && !m.baseline) || methods[0]).roc;
@@ -52,16 +37,6 @@ function startChips() {
 
 function on(selector, key) {
   document.querySelectorAll(selector).forEach((field) => field.addEventListener("change", () => drawOne(key)));
-}
-
-function printing() {
-  let before;
-  window.addEventListener("beforeprint", () => {
-    before = document.documentElement.dataset.theme;
-    document.querySelectorAll("details").forEach((d) => { d.open = true; });
-    setTheme("light");
-  });
-  window.addEventListener("afterprint", () => setTheme(before));
 }
 
 // Figures take their widths when they are drawn: in another window they are drawn again.
@@ -149,9 +124,6 @@ function save() {
 
 function start() {
   document.querySelectorAll(".controls").forEach((part) => { part.hidden = false; });
-  find("theme").hidden = false;
-  find("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
-  dark.addEventListener("change", () => setTheme(document.documentElement.dataset.theme));
   find("download").addEventListener("click", save);
   on("#metric", "comparison");
   on("#scatter-method, input[name=dimensions], input[name=part], input[name=arrows]", "scatter");
@@ -163,10 +135,8 @@ function start() {
   on("input[name=scale]", "scree");
   startChips();
   document.querySelectorAll("table.sortable").forEach(startTable);
-  nameTheme();
-  printing();
   followWindow();
-  drawAll();
+  startTheme(drawAll);
   document.documentElement.dataset.ready = "yes";
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from eigenkit.evaluation.record import write_atomically
 from eigenkit.images.comparison import figures
-from eigenkit.report.html import asset, document, json_block, policy
+from eigenkit.report.html import asset, document, json_block, one_scope, policy
 from eigenkit.report.pieces import table_html, weights, whole_body
 from eigenkit.report.tables import Table
 from eigenkit.report.words import number, visible
@@ -29,7 +29,7 @@ def render_page(record: dict[str, Any]) -> str:
     -------
     str
     """
-    script = asset("page.js", _HERE)
+    script = one_scope(asset("theme.js"), asset("page.js", _HERE))
     title = visible(record["title"])
     lines = f'<p class="lead">{escape(_lead(record))}</p>'
     parts = [
