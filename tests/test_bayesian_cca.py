@@ -10,8 +10,15 @@ from scipy import sparse
 
 from eigenkit import BayesianCCA, ProbabilisticCCA
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.solvers.relevance import information, start, varimax
-from eigenkit.solvers.sparse_latent import Observed, bound, latent, update
+from eigenkit.solvers.sparse_latent import (
+    Observed,
+    bound,
+    information,
+    latent,
+    start,
+    update,
+    varimax,
+)
 
 
 def planted(rng, n=200, strength=1.5):

@@ -31,8 +31,8 @@ from eigenkit.solvers import (
     krylov,
     large_planes,
     planes,
-    relevance,
     shrinkage,
+    sparse_latent,
     sparse_pairs,
     spectral,
     stages,
@@ -142,13 +142,13 @@ def _bounds(monkeypatch, values):
     """An ascent whose bound takes these values, one at every look."""
     looks = iter(values)
     for name in ("update", "latent"):
-        monkeypatch.setattr(relevance, name, lambda *given: None)
-    monkeypatch.setattr(relevance, "bound", lambda *given: next(looks))
+        monkeypatch.setattr(sparse_latent, name, lambda *given: None)
+    monkeypatch.setattr(sparse_latent, "bound", lambda *given: next(looks))
 
 
 def test_an_ascent_looks_at_the_bound_every_tenth_step(monkeypatch):
     _bounds(monkeypatch, [0.0, 100.0, 100.5, 100.50001])
-    run = relevance.ascend(None, None, 1e-3, 1000)
+    run = sparse_latent.ascend(None, None, 1e-3, 1000)
     assert (run.n_iter, run.bound) == (40, 100.50001)
     assert run.change == pytest.approx(1e-6)
 
@@ -156,7 +156,7 @@ def test_an_ascent_looks_at_the_bound_every_tenth_step(monkeypatch):
 @pytest.mark.parametrize(("beat", "steps"), [(599.0, 30), (601.0, 20)])
 def test_an_ascent_ends_where_fifty_more_steps_would_not_be_enough(beat, steps, monkeypatch):
     _bounds(monkeypatch, [0.0, 100.0, 100.0])  # by ten a step: 600 in fifty more
-    run = relevance.ascend(None, None, 1e-3, 1000, beat)
+    run = sparse_latent.ascend(None, None, 1e-3, 1000, beat)
     assert run.n_iter == steps
 
 

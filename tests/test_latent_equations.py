@@ -9,18 +9,23 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from eigenkit.solvers import relevance, two_views
-from eigenkit.solvers.relevance import ascend, present, principal, search, start, varimax
+from eigenkit.solvers import sparse_latent, two_views
 from eigenkit.solvers.sparse_latent import (
     NOISE,
     SLAB,
     Loadings,
     Observed,
     above,
+    ascend,
     bound,
     latent,
     posterior,
+    present,
+    principal,
+    search,
+    start,
     update,
+    varimax,
 )
 from eigenkit.solvers.two_views import (
     TwoViews,
@@ -208,8 +213,8 @@ def test_the_search_counts_its_steps_and_keeps_the_best(rng, monkeypatch):
         bounds.append(run.bound)
         return run
 
-    monkeypatch.setattr(relevance, "update", counted)
-    monkeypatch.setattr(relevance, "ascend", noted)
+    monkeypatch.setattr(sparse_latent, "update", counted)
+    monkeypatch.setattr(sparse_latent, "ascend", noted)
     found = search(data, 6, 1e-6, 2000)
     assert found.n_iter == len(calls)
     assert found.bound == max(bounds)
@@ -227,7 +232,7 @@ def test_an_ascent_ends_when_the_bound_has_settled_or_the_steps_are_used_up(rng)
     begin = start(data, principal(data, 2))
     settled = ascend(data, begin, 1e-6, 5000)
     assert 0 <= settled.change <= 1e-6
-    assert settled.n_iter % relevance.STRIDE == 0
+    assert settled.n_iter % sparse_latent.STRIDE == 0
     longer = ascend(data, begin, 1e-12, 5000)
     assert settled.bound <= longer.bound < settled.bound + 1
     short = ascend(data, begin, 1e-6, 7)

@@ -29,11 +29,11 @@ from eigenkit.numerics.compiled import WIDEST
 from eigenkit.numerics.threads import PARTS, SMALL, in_parts, threads_for
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
 from eigenkit.pencil import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
-from eigenkit.solvers import component_cv, kernel_weights, planes, relevance
+from eigenkit.solvers import component_cv, kernel_weights, planes, sparse_latent
 from eigenkit.solvers import sparse_pairs as pairs
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.krylov import _solve_triangle
-from eigenkit.solvers.relevance import Run, search
+from eigenkit.solvers.sparse_latent import Run, search
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
 
@@ -84,12 +84,12 @@ def test_what_is_left_of_a_variable_is_compared_with_its_grain(left, free, rng):
 def _searched(monkeypatch, bounds, most):
     """Search where the runs of K components end at these bounds, start by start."""
     q, given = object(), {k: list(each) for k, each in bounds.items()}
-    monkeypatch.setattr(relevance, "principal", lambda data, K: np.zeros((3, K)))
-    monkeypatch.setattr(relevance, "varimax", lambda W: W + 1)
-    monkeypatch.setattr(relevance, "start", lambda data, W: W.shape[1])
-    monkeypatch.setattr(relevance, "_without_views", lambda data, best, *_: (best, 7))
+    monkeypatch.setattr(sparse_latent, "principal", lambda data, K: np.zeros((3, K)))
+    monkeypatch.setattr(sparse_latent, "varimax", lambda W: W + 1)
+    monkeypatch.setattr(sparse_latent, "start", lambda data, W: W.shape[1])
+    monkeypatch.setattr(sparse_latent, "_without_views", lambda data, best, *_: (best, 7))
     monkeypatch.setattr(
-        relevance, "ascend", lambda data, K, *_: Run(q, given[K].pop(0), 10 + K, 0.0)
+        sparse_latent, "ascend", lambda data, K, *_: Run(q, given[K].pop(0), 10 + K, 0.0)
     )
     found = search(object(), most, 1e-6, 100)
     return found, {k: len(bounds[k]) - len(given[k]) for k in bounds}

@@ -11,7 +11,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming
-from eigenkit.estimators._validation import check_X_varies, check_y_varies
+from eigenkit.estimators._validation import check_sides_vary
 from eigenkit.moments import dense
 
 
@@ -43,12 +43,6 @@ class CentredSides(Streaming):
 
     def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
         check_sides_vary(*problem)
-
-
-def check_sides_vary(X: Centered, Y: Centered) -> None:
-    """Refuse X or y without any variance."""
-    check_X_varies(X)
-    check_y_varies(~Y.constant)
 
 
 class BothSides(Transformer):

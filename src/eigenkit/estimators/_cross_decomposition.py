@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._both_sides import BothSides, check_sides_vary
+from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._streams import Streaming, results
+from eigenkit.estimators._validation import check_sides_vary
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, whitener

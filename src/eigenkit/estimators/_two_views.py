@@ -11,12 +11,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
-from eigenkit.estimators._both_sides import check_sides_vary
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import check_X
+from eigenkit.estimators._validation import check_sides_vary, check_X
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS

@@ -259,6 +259,12 @@ def check_y_varies(centred: Any) -> None:
         raise ValueError("y is constant: there is nothing to learn from it.")
 
 
+def check_sides_vary(X: Any, Y: Any) -> None:
+    """Refuse centred X or y without any variance."""
+    check_X_varies(X)
+    check_y_varies(~Y.constant)
+
+
 # -- kinds of objects -------------------------------------------------------------------
 
 

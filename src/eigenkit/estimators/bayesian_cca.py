@@ -12,8 +12,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.shell import check_at_most, check_count, check_real
-from eigenkit.solvers.relevance import Run, information, present, search
-from eigenkit.solvers.sparse_latent import Loadings, Observed
+from eigenkit.solvers.sparse_latent import Loadings, Observed, Run, information, present, search
 from eigenkit.solvers.two_views import SingularView, TwoViews
 
 # By default no more components than this are tried.

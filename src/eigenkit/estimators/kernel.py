@@ -248,9 +248,9 @@ ONE_BY_ONE = "one component after the other"
 class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     """Partial least squares regression in the space of a kernel.
 
-    Every component has the direction of largest covariance with y in the space of features;
-    kernel and y are then freed of its scores (PLS2). With a linear kernel these are the
-    scores and predictions of PLS regression without scaling.
+    Every component is the direction of largest covariance with y in the space of features; its
+    scores are then removed from the kernel and from y (PLS2). With a linear kernel, scores and
+    predictions are those of PLS regression without scaling.
 
     Parameters
     ----------

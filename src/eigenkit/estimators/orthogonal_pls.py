@@ -25,7 +25,7 @@ from eigenkit.solvers.orthogonal import Filter, correct, predictive
 class OrthogonalPLS(StreamedPLS, PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 
-    What varies in X with the predictive scores but is orthogonal to y is taken out of X, one
+    Variation of X that accompanies the predictive scores but is orthogonal to y is removed, one
     component ``t_o`` after the other, before y is regressed on ``t = (X - sum t_o p_o') w``,
     w along X'y. For one response the predictions are those of :class:`PLSRegression` with
     ``1 + n_orthogonal`` components; the gain is that a single component describes y, and the
@@ -43,11 +43,12 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     ----------
     x_weights_, x_loadings_, x_rotations_ : array of shape (n_features, n_components_)
         Of the predictive components.
-    orthogonal_weights_, orthogonal_loadings_, orthogonal_rotations_ : array
-        w_o and p_o; the orthogonal scores of X are
-        ``(X - x_mean_) / x_std_ @ orthogonal_rotations_``. (n_features, n_orthogonal_).
+    orthogonal_weights_, orthogonal_loadings_ : array of shape (n_features, n_orthogonal_)
+        w_o and p_o.
+    orthogonal_rotations_ : array of shape (n_features, n_orthogonal_)
+        The orthogonal scores of X are ``(X - x_mean_) / x_std_ @ orthogonal_rotations_``.
     orthogonal_variance_ratio_ : array of shape (n_orthogonal_,)
-        Share of the variance of (scaled) X that each takes out.
+        Share of the variance of (scaled) X that each orthogonal component removes.
     y_weights_, y_loadings_, y_rotations_, coef_, intercept_, coef_path_, x_scores_, y_scores_
         As in :class:`PLSRegression`. What is taken out of X depends on all predictive components:
         with several of them there is no ``coef_path_``, and ``predict`` takes no fewer.

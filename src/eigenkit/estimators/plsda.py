@@ -70,7 +70,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     x_loadings_ : array of shape (n_features, n_components_)
         Regression of X on the scores.
     y_weights_, y_loadings_, y_rotations_ : array
-        Of the coded y.
+        Those of the coded y.
     x_scores_ : array of shape (n_samples, n_components_)
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
         Not with "between", whose scores are not orthogonal.

@@ -71,7 +71,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     penalty_x, penalty_y : float of at least 0 and below 1
         Where no number is given: the threshold as a share of the largest entry. 0 keeps all.
     mode : {"regression", "canonical"}
-        Whether y is predicted, or X and y play the same part.
+        Whether y is predicted from X, or X and y are treated alike.
     scale : bool or (bool, bool)
         Whether to divide X and y by the standard deviations of their columns, without which a
         threshold favours variables of large units.

@@ -159,8 +159,8 @@ class PyramidMatch(SetKernel):
         "uniform": cubes that double in side, weight 1 / side. "vocabulary": clusters of
         clusters of the points seen in fit, weight 1 / diameter; better for many dimensions.
     n_levels : int
-        Number of levels of the pyramid. With many more than five the smallest bins hold
-        single points, and sets are like themselves only.
+        Number of levels of the pyramid. With many more than five, the smallest bins hold
+        single points, and a set is similar only to itself.
     side : float, optional
         Side of the finest cubes; by default the extent of the data over 2 ** (n_levels - 1).
     branching : int

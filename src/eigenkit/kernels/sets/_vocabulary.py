@@ -36,10 +36,10 @@ class Vocabulary:
     """Clusters of clusters of points, weighted by 1 / diameter.
 
     The diameter of a bin is taken as twice the largest distance to its centre, and as no
-    larger than that of the bin around it, so that weights grow from coarse to fine. Where points
-    do not tell a diameter, none is made up: a bin of one point counts as the bin around it
-    (or a few sets, whose points are soon alone, would be like themselves only), and a bin of
-    copies of a point as the median one of its level.
+    larger than that of the bin around it, so that weights grow from coarse to fine. Where the
+    points do not determine a diameter, a bin of one point takes that of the bin around it
+    (otherwise a few sets, whose points are soon alone, would be similar only to themselves), and a
+    bin of copies of one point takes the median of its level.
 
     Parameters
     ----------
