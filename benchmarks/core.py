@@ -89,7 +89,7 @@ def overhead(table: Table) -> None:
     count = solve(pencil, Settings(regression="cg")).report.n_iter + 2
 
     def products() -> None:
-        with Z.own_threads():
+        with Z.threads:
             for _ in range(count):
                 Z.matmat(Z.rmatmat(H))
 

@@ -79,6 +79,8 @@ class Data:
         Whether products with one entry per row are offered: not where rows outgrow memory.
     products : str
         What makes the products: "BLAS", "compiled" or "scipy".
+    threads : context manager
+        To be entered while several products are made in a row.
     names_constant : bool
         Whether to warn of constant columns; not for sparse X, where unused words are common.
     """
@@ -97,6 +99,7 @@ class Data:
     has_rows: bool = True
     names_constant: bool = True
     products: str = "BLAS"
+    threads: AbstractContextManager[Any] = nullcontext()
 
     # -- products ----------------------------------------------------------------------
 
@@ -258,7 +261,3 @@ class Data:
     def seconds_for_outer(self) -> float:
         """Z Z'."""
         return float("inf")
-
-    def own_threads(self) -> AbstractContextManager[Any]:
-        """A context to enter while making several products in a row: it may keep threads ready."""
-        return nullcontext()

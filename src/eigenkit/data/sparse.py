@@ -5,7 +5,6 @@ scipy releases the interpreter while it multiplies.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -123,6 +122,9 @@ class Sparse(Centered):
     takes = (sparse.sparray, sparse.spmatrix)
     names_constant = False
     keeps = np.float64
+    # While products run in threads of ours, BLAS keeps to one thread: its idle threads, which wait
+    # actively, would take the cores from ours.
+    threads = one_blas_thread
 
     @cached_property
     def _rows(self) -> SparseRows:
@@ -237,13 +239,6 @@ class Sparse(Centered):
         """Z; the caller has checked that it fits."""
         dense = self.X.toarray() - (self.mean if self.shift is None else self.drift)
         return self.weighted(dense if self.m is None else dense * self.m)
-
-    def own_threads(self) -> AbstractContextManager[Any]:
-        """While products run in threads of ours, BLAS keeps to one thread.
-
-        Otherwise its idle threads, which wait actively, take the cores from ours.
-        """
-        return one_blas_thread
 
     @property
     def fast_in_single(self) -> bool:  # type: ignore[override]

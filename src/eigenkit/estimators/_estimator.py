@@ -361,7 +361,7 @@ class Projection(Streaming, Transformer):
             regression_=solution.report.regression,
             n_iter_=max(1, solution.report.n_iter),
         )
-        with problem.pencil.Z.own_threads():
+        with problem.pencil.Z.threads:
             self._keep_more(problem, solution)
         # Last, as its presence says that all is there.
         self.components_ = self._cast(solution.W[:, :l].T)

@@ -132,7 +132,7 @@ class Rows:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
         Z, n = self.centered(), self.n_rows
-        with Z.own_threads():
+        with Z.threads:
             one = 1.0 if self.counted else Z.total / self.count
             Y = self._labels(target)
             G = target.local(Y, edge_weight)

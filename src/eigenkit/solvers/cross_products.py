@@ -8,13 +8,13 @@ relative to its largest entries, so components of small variance are taken from 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, Data
 from eigenkit.data.protocol import READ_RATE, fits
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import blas_threads
@@ -46,7 +46,7 @@ class CrossProducts:
     grain_y: Array
     gram: Array | None
     from_data: Callable[[Array], Array]
-    own_threads: Callable[[], AbstractContextManager[Any]] = nullcontext
+    own_threads: AbstractContextManager[Any] = Data.threads
 
     def apply(self, r: Array) -> tuple[Array, float]:
         """X'X r and r'X'X r."""
@@ -73,7 +73,7 @@ class CrossProducts:
 
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread where the products are small, or where our own threads do the work."""
-        return self.own_threads() if self.gram is None else blas_threads(len(self.xy))
+        return self.own_threads if self.gram is None else blas_threads(len(self.xy))
 
 
 @dataclass(frozen=True)
@@ -166,5 +166,5 @@ def blocks(
         trace = float(np.sum(squares * X.factor**2))
     products = X.rmatmat(right), right.T @ right
     grains = X.grain, B.grain
-    cross = CrossProducts(*products, trace, *grains, G, X.gram_product, Z.own_threads)
+    cross = CrossProducts(*products, trace, *grains, G, X.gram_product, Z.threads)
     return X, B, cross

@@ -31,7 +31,7 @@ def cg(
     ridged = min(ridges) > 0 and grain == 0
     single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
     solve = block_cg_mixed if single else block_cg
-    with Z.own_threads():
+    with Z.threads:
         if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
             H = np.asarray(pencil.H)
             runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
@@ -72,7 +72,7 @@ def lsqr(
 ) -> list[Regression | None]:
     """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
     small = pencil.compressed()
-    with small.Z.own_threads():
+    with small.Z.threads:
         return [_lsqr(small, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
 
 

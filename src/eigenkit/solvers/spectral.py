@@ -134,7 +134,7 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
     if k is None:
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
-    with Z.own_threads():
+    with Z.threads:
         product, side = (Z.normal, d) if _primal(Z) else (Z.dual_normal, n)
         pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)

@@ -151,7 +151,7 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
 
 def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) -> Solution:
     """The second stage on dual coefficients: only the answer has a row for every feature."""
-    with problem.Z.own_threads():
+    with problem.Z.threads:
         values, basis = diagonalize(dual.cross)
         values, basis = values[: settings.count], basis[:, : settings.count]
         dual = dual.turned(basis / np.sqrt(values))
