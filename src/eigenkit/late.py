@@ -4,18 +4,30 @@ the versions of what was imported."""
 from __future__ import annotations
 
 import ast
+import difflib
 import platform
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def named(path: str) -> Any:
     """What ``"module:name"`` stands for, imported now."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
+
+
+def look_up(what: str, name: Any, known: Mapping[str, T]) -> T:
+    """The value of that name among those known; a misspelt name gets a suggestion."""
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known)}."
+    raise ValueError(f"{what} {str(name)[:80]!r} is not known: {hint}")
 
 
 def late_names(

@@ -54,9 +54,7 @@ def make_ndc(
     """
     n = check_count("n_samples", n_samples)
     d = check_count("n_features", n_features)
-    k = check_count("n_clusters", n_clusters)
-    if k < 2:
-        raise ValueError("n_clusters=1 is not valid: give an integer of at least 2.")
+    k = check_count("n_clusters", n_clusters, low=2)
     spread = check_real("spread", spread)
     random = random_of(random_state)
     normal = random.standard_normal(d)

@@ -6,12 +6,11 @@ Nothing is imported until a method is made, so that listing them costs nothing.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eigenkit.late import named
+from eigenkit.late import look_up, named
 
 # What y may be: one class per sample, a 0/1 matrix with a column per label, or numbers.
 CLASSES, LABELS, NUMBERS = "classes", "labels", "numbers"
@@ -238,11 +237,7 @@ def find(name: str) -> Method:
     Traceback (most recent call last):
     ValueError: method 'strar' is not known: did you mean 'star'?
     """
-    if name in METHODS:
-        return METHODS[name]
-    near = difflib.get_close_matches(str(name).lower(), METHODS, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METHODS)}."
-    raise ValueError(f"method {str(name)[:80]!r} is not known: {hint}")
+    return look_up("method", name, METHODS)
 
 
 def gap_params(method: Method, missing: str) -> dict[str, Any]:

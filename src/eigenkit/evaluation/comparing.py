@@ -151,7 +151,7 @@ def evaluate(
     plan = Plan(
         make_classifier(classifier, seed),
         _check_alphas(alphas, first),
-        _check_folds(inner_cv),
+        check_count("inner_cv", inner_cv, low=2),
         "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS),
         check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
         seed,
@@ -368,9 +368,3 @@ def _check_alphas(alphas: Sequence[float] | str | None, X: Any) -> list[float]:
     if not found:
         raise ValueError("alphas is empty: give at least one value, or None for no choice.")
     return found
-
-
-def _check_folds(inner_cv: int) -> int:
-    if check_count("inner_cv", inner_cv) < 2:
-        raise ValueError("inner_cv=1 is not valid: give at least 2 folds.")
-    return int(inner_cv)

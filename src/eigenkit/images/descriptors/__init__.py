@@ -6,7 +6,6 @@ grid or one row per image.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL
+from eigenkit.late import look_up
 from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import shown
 
@@ -195,11 +195,7 @@ def _once(frame: Frame, name: str) -> Array:
 
 def find(name: str) -> Callable[[Frame], Array]:
     """The descriptor of that name."""
-    if name in DESCRIPTORS:
-        return DESCRIPTORS[name]
-    near = difflib.get_close_matches(str(name), DESCRIPTORS, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(DESCRIPTORS)}."
-    raise ValueError(f"descriptor {str(name)[:80]!r} is not known: {hint}")
+    return look_up("descriptor", name, DESCRIPTORS)
 
 
 def check_own(descriptors: Any) -> dict[str, Descriptor]:

@@ -223,12 +223,10 @@ class PyramidMatch(SetKernel):
     def _check_parameters(self) -> None:
         check_choice("bins", self.bins, BINS)
         check_count("n_levels", self.n_levels)
-        check_count("branching", self.branching)
+        check_count("branching", self.branching, low=2)
         check_real("coordinate_weight", self.coordinate_weight)
         if self.side is not None:
             check_above_zero("side", self.side, hint=", or None")
-        if self.branching < 2:
-            raise ValueError("branching=1 is not valid: give an integer of at least 2.")
 
     def _learn(self, points: Array) -> None:
         n_levels = int(self.n_levels)
