@@ -10,6 +10,7 @@ use news20, rcv1 and yahoo_arts, those that eigenkit.datasets can get.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import normalize
 
-from benchmarks.race import RESULTS, load, race, seconds
+from benchmarks.race import RESULTS, load
 from benchmarks.real import labels
 from benchmarks.table import Table, at_least, at_most
 from eigenkit import CCA, LDA, OrthonormalizedPLS, alpha_path
@@ -33,28 +34,20 @@ def dense(table: Table) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 500))
     Y = (X[:, :20] + rng.normal(size=(20_000, 20)) > 0.8).astype(float)
-    best = race(
-        {"one": lambda: CCA(alpha=0.01).fit(X, Y), "grid": lambda: alpha_path(CCA(), X, Y, GRID)}
-    )
-    work = "CCA, 20000 x 500, 20 labels"
-    table.add(f"{work}, seven alphas", "one", best["grid"], best["one"], at_most(3))
+    work, one = "CCA, 20000 x 500, 20 labels", lambda: CCA(alpha=0.01).fit(X, Y)
+    grid = partial(alpha_path, CCA(), X, Y, GRID)
+    table.race(f"{work}, seven alphas", grid, {"one": (one, at_most(3))})
     if "--quick" not in sys.argv:
-        slow = seconds(lambda: SklearnCCA(n_components=20).fit(X, Y))
-        table.add(work, "scikit-learn CCA(20)", best["one"], slow, at_least(300))
+        peer, slow = "scikit-learn CCA(20)", SklearnCCA(n_components=20)
+        table.race(work, one, {peer: (lambda: slow.fit(X, Y), at_least(300))}, once=[peer])
 
 
 def wide(table: Table) -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 3000)), np.arange(300) % 5
-    best = race(
-        {
-            "ours": lambda: LDA().fit(X, y),
-            "eigen": lambda: LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(X, y),
-        },
-        repeat=3,
-    )
-    work = "ridge LDA, 300 x 3000"
-    table.add(work, "scikit-learn, eigen", best["ours"], best["eigen"], at_least(50))
+    eigen = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
+    peers = {"scikit-learn, eigen": (lambda: eigen.fit(X, y), at_least(50))}
+    table.race("ridge LDA, 300 x 3000", lambda: LDA().fit(X, y), peers, 3)
 
 
 SPARSE: dict[str, Any] = {"news20": LDA, "rcv1": CCA, "yahoo_arts": OrthonormalizedPLS}
@@ -67,14 +60,9 @@ def grids(table: Table) -> None:
         if data is None:
             continue
         X, y = sparse.csr_array(normalize(data.X)), labels(data.target)[0]
-        best = race(
-            {
-                "one": lambda e=estimator, X=X, y=y: e(alpha=GRID[0]).fit(X, y),
-                "grid": lambda e=estimator, X=X, y=y: alpha_path(e(), X, y, GRID),
-            },
-            repeat=2,
-        )
-        table.add(f"{name}, seven alphas", "one (0.01)", best["grid"], best["one"], at_most(3))
+        one = partial(estimator(alpha=GRID[0]).fit, X, y)
+        grid = partial(alpha_path, estimator(), X, y, GRID)
+        table.race(f"{name}, seven alphas", grid, {"one (0.01)": (one, at_most(3))}, 2)
 
 
 def overhead(table: Table) -> None:
@@ -93,11 +81,8 @@ def overhead(table: Table) -> None:
             for _ in range(count):
                 Z.matmat(Z.rmatmat(H))
 
-    best = race(
-        {"solve": lambda: solve(pencil, Settings(regression="cg")), "products": products}, 3
-    )
-    peer = f"{count} products with X and X'"
-    table.add("block CG on news20", peer, best["solve"], best["products"], at_most(1.3))
+    peers = {f"{count} products with X and X'": (products, at_most(1.3))}
+    table.race("block CG on news20", lambda: solve(pencil, Settings(regression="cg")), peers, 3)
 
 
 def growth(table: Table) -> None:
@@ -110,24 +95,14 @@ def growth(table: Table) -> None:
         return X, (rng.random((n, 10)) < 0.2).astype(float)
 
     X, Y = problem(**base)
+    peers = {"as it was": (lambda: OrthonormalizedPLS().fit(X, Y), at_most(2.3))}
     for what in base:
-        X2, Y2 = problem(**{**base, what: 2 * base[what]})
-        best = race(
-            {
-                "base": lambda: OrthonormalizedPLS().fit(X, Y),
-                "double": lambda X2=X2, Y2=Y2: OrthonormalizedPLS().fit(X2, Y2),
-            },
-            repeat=3,
-        )
-        table.add(
-            f"sparse, {what} doubled", "as it was", best["double"], best["base"], at_most(2.3)
-        )
+        double = partial(OrthonormalizedPLS().fit, *problem(**{**base, what: 2 * base[what]}))
+        table.race(f"sparse, {what} doubled", double, peers, 3)
     D = rng.normal(size=(20_000, 300))
     L = (rng.random((20_000, 10)) < 0.2).astype(float)
-    E = np.vstack([D, D])
-    M = np.vstack([L, L])
-    best = race({"base": lambda: CCA().fit(D, L), "double": lambda: CCA().fit(E, M)})
-    table.add("dense, n doubled", "as it was", best["double"], best["base"], at_most(2.3))
+    peers = {"as it was": (lambda: CCA().fit(D, L), at_most(2.3))}
+    table.race("dense, n doubled", partial(CCA().fit, np.vstack([D, D]), np.vstack([L, L])), peers)
 
 
 def main() -> None:

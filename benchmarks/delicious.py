@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from benchmarks.race import RESULTS, machine
+from benchmarks.race import RESULTS, keep, machine
 from eigenkit import ManyLabelClassifier, OrthonormalizedPLS
 from eigenkit.datasets import load_dataset
 from eigenkit.evaluation import precision_at_k
@@ -101,8 +101,7 @@ def main() -> None:
         figures = measured(model, (X[train], Y[train]), (X[test], Y[test]), memory=True)
         found[name] = {**figures, "settings": settings}
         print(name, found[name], flush=True)
-        given.json.parent.mkdir(exist_ok=True)
-        given.json.write_text(json.dumps({"machine": machine(), "rows": found}, indent=1) + "\n")
+        keep({"machine": machine(), "rows": found}, given.json)
 
 
 if __name__ == "__main__":

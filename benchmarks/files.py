@@ -22,9 +22,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from benchmarks.race import RESULTS, keep, race
 from eigenkit.datasets import DatasetNotFound, load_dataset
-
-RESULTS = Path(__file__).parent / "results" / "files.json"
 
 
 def news20() -> tuple[sparse.csr_matrix, np.ndarray]:
@@ -45,17 +44,12 @@ def svmlight(path: Path, rounds: int) -> dict[str, float]:
 
     X, y = news20()
     dump_svmlight_file(X, y, str(path), zero_based=False)
-    times: dict[str, list[float]] = {"scikit-learn": [], "eigenkit": []}
-    for _ in range(rounds):
-        for name, work in (
-            ("scikit-learn", lambda: load_svmlight_file(str(path))[0]),
-            ("eigenkit", lambda: read(open_file(str(path))).X),
-        ):
-            begin = time.perf_counter()
-            found = work()
-            times[name].append(time.perf_counter() - begin)
-            assert found.nnz == X.nnz
-    best = {name: min(found) for name, found in times.items()}
+    readers = {
+        "scikit-learn": lambda: load_svmlight_file(str(path))[0],
+        "eigenkit": lambda: read(open_file(str(path))).X,
+    }
+    assert all(reader().nnz == X.nnz for reader in readers.values())
+    best = race(readers, rounds)
     return {**best, "ratio": best["scikit-learn"] / best["eigenkit"]}
 
 
@@ -107,17 +101,9 @@ def csv_fit(path: Path, rows: int) -> dict[str, float]:
         table.to_csv(path, index=False, header=k == 0, mode="a")
     model = str(path.with_suffix(".ek"))
     fit = ["fit", str(path), "--labels", "label", "--method", "lda", "--force", "--out", model]
-    ours, theirs = [], []
-    for _ in range(2):
-        ours.append(_run(fit, None)[0])
-        begin = time.perf_counter()
-        pd.read_csv(path)
-        theirs.append(time.perf_counter() - begin)
-    return {
-        "fit_seconds": min(ours),
-        "pandas_seconds": min(theirs),
-        "readings": min(ours) / min(theirs),
-    }
+    best = race({"fit": lambda: _run(fit, None), "pandas": lambda: pd.read_csv(path)}, repeat=2)
+    found = {f"{name}_seconds": least for name, least in best.items()}
+    return {**found, "readings": best["fit"] / best["pandas"]}
 
 
 def _run(arguments: list[str], folder: Path | None) -> tuple[float, float]:
@@ -213,8 +199,7 @@ def main() -> None:
         found = {name: work[name]() for name in options.only or work}
     found["own_peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if not options.only:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(found, indent=2))
+        keep(found, RESULTS / "files.json")
     print(json.dumps(found, indent=2))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.race import RESULTS, machine
+from benchmarks.race import RESULTS, keep, machine
 from eigenkit.datasets import data_folder
 from eigenkit.files import atomic
 from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, adapt
@@ -217,10 +217,9 @@ def main() -> None:
             found["vendor"] = unseen_vendor(args.folds, args.cache, args.vendors)
         if "speed" in args.what:
             found["speed"] = speed(args.images, args.sets)
-    RESULTS.mkdir(exist_ok=True)
     place = RESULTS / "images.json"
     before = json.loads(place.read_text()) if place.exists() else {}
-    place.write_text(json.dumps(before | found, indent=1))
+    keep(before | found, place)
 
 
 if __name__ == "__main__":

@@ -32,10 +32,11 @@ from benchmarks.inference_settings import (
     Truth,
     pairs,
 )
+from benchmarks.race import RESULTS, keep
 from eigenkit import CCA
 from eigenkit.analysis import bootstrap, permutation_test
 
-RESULTS = Path(__file__).parent / "results" / "inference.json"
+FILE = RESULTS / "inference.json"
 NOMINAL = (0.05, 0.10)
 PERMUTATIONS = 99
 RESAMPLES = 200
@@ -160,8 +161,7 @@ def run_all(results: dict[str, Any], path: Path, only: str | None, quick: bool, 
             start = time.perf_counter()
             n_sets = SETS[table][quick]
             done[name] = work(row, n_sets, run)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(results, indent=1) + "\n")
+            keep(results, path)
             print(f"{table}: {name} ({time.perf_counter() - start:.0f} s)", flush=True)
 
 
@@ -275,7 +275,7 @@ def main() -> None:
         "--quick", action="store_true", help="few data sets: minutes, rough numbers"
     )
     parser.add_argument("--only", help="run the rows whose name contains this, again if they exist")
-    parser.add_argument("--json", type=Path, default=RESULTS, help="where the numbers are kept")
+    parser.add_argument("--json", type=Path, default=FILE, help="where the numbers are kept")
     parser.add_argument("--page", type=Path, help="write the page of the docs from the numbers")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()

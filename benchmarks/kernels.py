@@ -11,7 +11,6 @@ Time: fit and transform with landmarks on random data, and the most memory the p
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
 from typing import Any
@@ -21,7 +20,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
-from benchmarks.race import RESULTS
+from benchmarks.race import RESULTS, keep
 from eigenkit import (
     CCA,
     HypergraphSpectral,
@@ -124,9 +123,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=["yeast", "scene"])
     parser.add_argument("--samples", type=int, default=50_000)
     args = parser.parse_args()
-    stored = {"large": large(args.samples), "auc": accuracy(args.sets)}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "kernels.json").write_text(json.dumps(stored, indent=1))
+    keep({"large": large(args.samples), "auc": accuracy(args.sets)}, RESULTS / "kernels.json")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ the level method on the same kernels, both to the same duality gap.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.race import RESULTS
+from benchmarks.race import RESULTS, keep
 from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
 from eigenkit.estimators import multiple_kernels
 
@@ -88,8 +87,7 @@ def main() -> None:
             f"gap {figures['gap']:.1e}, {figures['kernels_used']} kernels used, "
             f"{240 / figures['seconds']:.0f} times faster than four minutes"
         )
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "mkl.json").write_text(json.dumps({"args": vars(args), "best": best}, indent=1))
+    keep({"args": vars(args), "best": best}, RESULTS / "mkl.json")
 
 
 if __name__ == "__main__":

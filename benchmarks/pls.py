@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+from functools import partial
 
 import numpy as np
 from ikpls.fast_cross_validation.numpy import PLS as FastCV
@@ -16,15 +17,9 @@ from ikpls.numpy import PLS as IKPLS
 from sklearn.cross_decomposition import PLSRegression as TheirPLS
 from sklearn.model_selection import GridSearchCV, KFold
 
-from benchmarks.race import RESULTS, race
-from benchmarks.table import Bar, Table, at_least
+from benchmarks.race import RESULTS
+from benchmarks.table import Table, at_least
 from eigenkit import PLSRegression, PLSRegressionCV
-
-# What the ratios should be, by peer.
-BARS: dict[str, dict[str, Bar]] = {
-    "fit": {"ikpls 2": at_least(1), "scikit-learn": at_least(50)},
-    "CV": {"ikpls fast": at_least(1), "scikit-learn grid": at_least(20)},
-}
 
 
 def data(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,21 +29,21 @@ def data(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X @ rng.normal(size=(d, k)) / np.sqrt(d) + rng.normal(size=(n, k))
 
 
-def fit(n: int, d: int, k: int, l: int) -> dict[str, float]:
+def fit(table: Table, n: int, d: int, k: int, l: int) -> None:
     """One fit with l components; the answers are compared first."""
     X, Y = data(n, d, k)
     ours, ikpls = PLSRegression(l).fit(X, Y), IKPLS(algorithm=2)
     ikpls.fit(X, Y, A=l)
     np.testing.assert_allclose(ours.predict(X[:50]), ikpls.predict(X[:50], l), rtol=1e-6)
-    runners = {
-        "eigenkit": lambda: PLSRegression(l).fit(X, Y),
-        "ikpls 2": lambda: IKPLS(algorithm=2).fit(X, Y, A=l),
-        "scikit-learn": lambda: TheirPLS(l).fit(X, Y),
+    peers = {
+        "ikpls 2": (lambda: IKPLS(algorithm=2).fit(X, Y, A=l), at_least(1)),
+        "scikit-learn": (lambda: TheirPLS(l).fit(X, Y), at_least(50)),
     }
-    return race(runners, once=["scikit-learn"])
+    work = f"fit {n} x {d}, {k} responses, {l} components"
+    table.race(work, lambda: PLSRegression(l).fit(X, Y), peers, once=["scikit-learn"])
 
 
-def cross_validation(n: int, d: int, k: int, l: int) -> dict[str, float]:
+def cross_validation(table: Table, n: int, d: int, k: int, l: int) -> None:
     """Ten folds, 1 to l components; errors are compared first."""
     X, Y = data(n, d, k)
     folds = np.empty(n, dtype=int)
@@ -70,12 +65,10 @@ def cross_validation(n: int, d: int, k: int, l: int) -> dict[str, float]:
     errors = PLSRegressionCV(l, cv=10).fit(X, Y).fold_errors_
     reference = theirs()
     np.testing.assert_allclose(errors[:, 1:], [reference[i] for i in range(10)], rtol=1e-6)
-    runners = {
-        "eigenkit": lambda: PLSRegressionCV(l, cv=10).fit(X, Y),
-        "ikpls fast": theirs,
-        "scikit-learn grid": grid,
-    }
-    return race(runners, once=["scikit-learn grid"])
+    peers = {"ikpls fast": (theirs, at_least(1)), "scikit-learn grid": (grid, at_least(20))}
+    work = f"CV {n} x {d}, {k} responses, {l} components"
+    ours = partial(PLSRegressionCV(l, cv=10).fit, X, Y)
+    table.race(work, ours, peers, once=["scikit-learn grid"])
 
 
 def main() -> None:
@@ -85,15 +78,11 @@ def main() -> None:
     quick = parser.parse_args().quick
     shape = (2000, 50, 5, 5) if quick else (20000, 500, 20, 20)
     cv_shape = (500, 20, 2, 8) if quick else (2000, 100, 5, 30)
-    table = Table(RESULTS / "pls.json")
-    for name, run, size in (("fit", fit, shape), ("CV", cross_validation, cv_shape)):
-        n, d, k, l = size
-        times = run(*size)
-        table.begin(name)
-        for peer, bar in BARS[name].items():
-            work = f"{name} {n} x {d}, {k} responses, {l} components"
-            table.add(work, peer, times["eigenkit"], times[peer], bar)
-    table.save(list(BARS))
+    parts = {
+        "fit": lambda table: fit(table, *shape),
+        "CV": lambda table: cross_validation(table, *cv_shape),
+    }
+    Table(RESULTS / "pls.json").measure(parts, parts)
 
 
 if __name__ == "__main__":

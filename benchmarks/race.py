@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -63,6 +64,12 @@ def load(name: str) -> Dataset | None:
     except DatasetNotFound as error:
         print(f"(skipped: {error})")
         return None
+
+
+def keep(found: Any, place: Path) -> None:
+    """Write figures as JSON."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def machine() -> dict[str, Any]:

@@ -13,6 +13,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,33 +62,25 @@ def dense_cca(table: Table) -> None:
     from cca_zoo.linear import CCA as ZooCCA
 
     X, Y = factors(20_000, 400, 20)
-    best = race(
-        {
-            "ours": lambda: CCA().fit(X, Y),
-            "product": lambda: X.T @ X,
-            "zoo": lambda: ZooCCA(n_components=20).fit([X, Y]),
-        },
-        repeat=SHORT,
-    )
+    peers = {
+        "one product X'X": (lambda: X.T @ X, at_most(2.0)),
+        "cca-zoo CCA": (lambda: ZooCCA(n_components=20).fit([X, Y]), at_least(4.0)),
+    }
     work = "CCA, 20000 x 400, 30 factors, 20 labels"
-    table.add(work, "one product X'X", best["ours"], best["product"], at_most(2.0))
-    table.add(work, "cca-zoo CCA", best["ours"], best["zoo"], at_least(4.0))
+    table.race(work, lambda: CCA().fit(X, Y), peers, SHORT)
 
 
 def dense_lda(table: Table) -> None:
     X, Y = factors(20_000, 400, 20)
     y = Y.argmax(axis=1)
-    best = race(
-        {
-            "ours": lambda: LDA().fit(X, y),
-            "eigen": lambda: LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(X, y),
-            "svd": lambda: LinearDiscriminantAnalysis(solver="svd").fit(X, y),
-        },
-        repeat=SHORT,
-    )
+    eigen = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
+    svd = LinearDiscriminantAnalysis(solver="svd")
+    peers = {
+        "scikit-learn, eigen": (lambda: eigen.fit(X, y), at_least(4.0)),
+        "scikit-learn, svd": (lambda: svd.fit(X, y), at_least(10.0)),
+    }
     work = "LDA, 20000 x 400, 30 factors, 20 classes"
-    table.add(work, "scikit-learn, eigen", best["ours"], best["eigen"], at_least(4.0))
-    table.add(work, "scikit-learn, svd", best["ours"], best["svd"], at_least(10.0))
+    table.race(work, lambda: LDA().fit(X, y), peers, SHORT)
 
 
 # -- sparse text ------------------------------------------------------------------------
@@ -113,14 +106,13 @@ def text(name: str, alpha: float) -> Callable[[Table], None]:
         (answer,) = REGRESSIONS[model.regression_](pencil, [alpha], TOL, 1000)
         assert answer is not None
         ridge = as_good_ridge(X, pencil, max(residual(pencil, answer.W1), TOL))
-        best = race(
-            {"ours": lambda: model.fit(X, y), "ridge": lambda: ridge.fit(X, pencil.H)},
-            repeat=3,
-            once=["ridge"],
+        work, peer = (
+            f"{name}, {target}, alpha = {alpha:g} ({model.regression_})",
+            "Ridge, sparse_cg",
         )
-        work = f"{name}, {target}, alpha = {alpha:g} ({model.regression_})"
         bar = at_least(8.0 if (name, alpha) == ("yahoo_education", 0.01) else 6.0)
-        table.add(work, "Ridge, sparse_cg", best["ours"], best["ridge"], bar)
+        peers = {peer: (lambda: ridge.fit(X, pencil.H), bar)}
+        table.race(work, lambda: model.fit(X, y), peers, 3, once=[peer])
 
     return row
 
@@ -193,8 +185,9 @@ def growth(table: Table) -> None:
 # -- streams, PLS, views, PCA -----------------------------------------------------------
 
 
-def in_batches(model: Any, X: np.ndarray, size: int) -> Any:
+def in_batches(estimator: Any, n_components: int, X: np.ndarray, size: int) -> Any:
     """The components after the rows came in batches."""
+    model = estimator(n_components)
     for start in range(0, len(X), size):
         model.partial_fit(X[start : start + size])
     return model.components_
@@ -205,16 +198,10 @@ def streams(table: Table) -> None:
     for n, d, size, bar in ((40_000, 2, 200, 2.0), (20_000, 200, 1000, 1.0)):
         X = rng.normal(size=(n, d)) + 5
         l = min(d, 20)
-        best = race(
-            {
-                "ours": lambda X=X, size=size, l=l: in_batches(PCA(l), X, size),
-                "peer": lambda X=X, size=size, l=l: in_batches(
-                    decomposition.IncrementalPCA(l), X, size
-                ),
-            }
-        )
         work = f"stream of {n} x {d} in batches of {size}, PCA"
-        table.add(work, "IncrementalPCA", best["ours"], best["peer"], at_most(bar))
+        theirs = partial(in_batches, decomposition.IncrementalPCA, l, X, size)
+        peers = {"IncrementalPCA": (theirs, at_most(bar))}
+        table.race(work, partial(in_batches, PCA, l, X, size), peers)
 
 
 def pls(table: Table) -> None:
@@ -223,15 +210,9 @@ def pls(table: Table) -> None:
     X, _ = factors(20_000, 400, 20)
     rng = np.random.default_rng(1)
     Y = X @ rng.normal(size=(400, 20)) / 20 + rng.normal(size=(20_000, 20))
-    best = race(
-        {
-            "ours": lambda: PLSRegression(20).fit(X, Y),
-            "peer": lambda: IKPLS(algorithm=2).fit(X, Y, A=20),
-        },
-        repeat=SHORT,
-    )
+    peers = {"ikpls": (lambda: IKPLS(algorithm=2).fit(X, Y, A=20), at_least(1.3))}
     work = "PLSRegression(20), 20000 x 400, 20 responses"
-    table.add(work, "ikpls", best["ours"], best["peer"], at_least(1.3))
+    table.race(work, lambda: PLSRegression(20).fit(X, Y), peers, SHORT)
 
 
 def views(table: Table) -> None:
@@ -243,37 +224,24 @@ def views(table: Table) -> None:
     a, b = (s / np.linalg.norm(s, axis=0) for s in scores)
     found = MultiviewCCA(20, alpha=0).fit([X, Y]).eigenvalues_
     np.testing.assert_allclose(found, np.abs(np.sum(a * b, axis=0)), rtol=1e-6)
-    best = race(
-        {
-            "ours": lambda: MultiviewCCA(20, alpha=0).fit([X, Y]),
-            "peer": lambda: ZooCCA(n_components=20).fit([X, Y]),
-        },
-        repeat=SHORT,
-    )
+    peers = {"cca-zoo CCA": (lambda: ZooCCA(n_components=20).fit([X, Y]), at_least(4.0))}
     work = "MultiviewCCA(20), 20000 x 400 and 20000 x 20"
-    table.add(work, "cca-zoo CCA", best["ours"], best["peer"], at_least(4.0))
+    table.race(work, lambda: MultiviewCCA(20, alpha=0).fit([X, Y]), peers, SHORT)
 
 
 def dense_pca(table: Table) -> None:
     X, _ = factors(20_000, 400, 20)
     ours, theirs = (model.fit(X).explained_variance_ for model in (PCA(20), decomposition.PCA(20)))
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    best = race(
-        {
-            "ours": lambda: PCA(20).fit(X),
-            "peer": lambda: decomposition.PCA(20).fit(X),
-        },
-        repeat=SHORT,
-    )
-    table.add("PCA(20), 20000 x 400", "scikit-learn", best["ours"], best["peer"], at_least(1.0))
+    peers = {"scikit-learn": (lambda: decomposition.PCA(20).fit(X), at_least(1.0))}
+    table.race("PCA(20), 20000 x 400", lambda: PCA(20).fit(X), peers, SHORT)
 
 
 def sparse_pca(table: Table) -> None:
     X = load_dataset("news20").X
     peer = decomposition.PCA(20, svd_solver="arpack", random_state=0)
-    best = race({"ours": lambda: PCA(20).fit(X), "peer": lambda: peer.fit(X)}, repeat=2)
-    work = "PCA(20), news20, sparse"
-    table.add(work, "scikit-learn, arpack", best["ours"], best["peer"], at_least(2.0))
+    peers = {"scikit-learn, arpack": (lambda: peer.fit(X), at_least(2.0))}
+    table.race("PCA(20), news20, sparse", lambda: PCA(20).fit(X), peers, 2)
 
 
 ROWS: dict[str, Callable[[Table], None]] = {

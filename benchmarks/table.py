@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.race import machine
+from benchmarks.race import keep, machine, race
 
 Bar = tuple[str, float]
 SIGNS = {"at least": "≥", "at most": "≤"}
@@ -84,6 +84,20 @@ class Table:
         self.rows.append(Row(self.name, work, peer, ours, theirs, bar, date))
         print(self.rows[-1], flush=True)
 
+    def race(
+        self,
+        work: str,
+        ours: Callable[[], Any],
+        peers: Mapping[str, tuple[Callable[[], Any], Bar]],
+        repeat: int = 5,
+        once: Collection[str] = (),
+    ) -> None:
+        """One row for every peer, all of which take turns with ours."""
+        runs = {peer: run for peer, (run, _) in peers.items()}
+        best = race({"ours": ours, **runs}, repeat, once)
+        for peer, (_, bar) in peers.items():
+            self.add(work, peer, best["ours"], best[peer], bar)
+
     def measure(self, parts: Mapping[str, Callable[[Table], None]], names: Iterable[str]) -> None:
         """Run the parts with these names, and save after each."""
         for name in names:
@@ -94,9 +108,7 @@ class Table:
     def save(self, order: list[str]) -> None:
         """Write the file, with the rows in the order of their names."""
         self.rows.sort(key=lambda row: order.index(row.name))
-        self.path.parent.mkdir(exist_ok=True)
-        written = {"machine": machine(), "rows": [asdict(row) for row in self.rows]}
-        self.path.write_text(json.dumps(written, indent=1) + "\n")
+        keep({"machine": machine(), "rows": [asdict(row) for row in self.rows]}, self.path)
 
     def markdown(self) -> str:
         """The rows as a table."""
