@@ -107,7 +107,7 @@ def csv_fit(path: Path, rows: int) -> dict[str, float]:
 
 
 def _run(arguments: list[str], folder: Path | None) -> tuple[float, float]:
-    """Seconds by the clock and of the processors that a command takes, with bytecode at hand."""
+    """Wall-clock and processor seconds of a command, whose bytecode may be cached."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
@@ -144,7 +144,7 @@ STARTS = (
 
 
 def starts(folder: Path, rounds: int) -> dict[str, float]:
-    """Seconds of the processors that commands take for small files, or for none: the best."""
+    """The least processor seconds of commands with small files or none."""
     for name in ("tags.csv", "new.csv"):
         _run(["example", name], folder)
     for command in STARTS:  # makes the model, and bytecode
@@ -153,7 +153,7 @@ def starts(folder: Path, rounds: int) -> dict[str, float]:
 
 
 def write_medical(path: Path, n: int = 978, d: int = 1449, labels: int = 45) -> None:
-    """A table like the data set medical: words that are there or not, few labels a row.
+    """A table like the data set medical: words that occur or not, few labels per row.
 
     A report carries one label, or two, of very different frequencies; each label has words of
     its own, and the rest are common to all.

@@ -107,8 +107,8 @@ def _line(name: str, *values: float) -> str:
 def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, Any]:
     """Learn from two vendors, annotate other things drawn by the third.
 
-    Kernels and thresholds are chosen by leaving out one of the two training vendors in turn. Of
-    each model, also what it predicts with thresholds adapted to the pictures of the new sets.
+    Kernels and thresholds are chosen by leaving out one of the two training vendors in turn. Each
+    model also predicts with thresholds that are adapted to the pictures of the new sets.
     """
     found: dict[str, list[Any]] = {}
     _, Y, _, groups = emoji()
@@ -125,7 +125,7 @@ def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, 
 
 
 def _unseen_once(vendor: str, train: Any, test: Any, cache: Path) -> dict[str, list[float]]:
-    """One vendor on one fold; kept in the cache, so that a run that was interrupted goes on."""
+    """One vendor on one fold; kept in the cache, so that an interrupted run can continue."""
     sets, Y, terms, groups = emoji([v for v in VENDORS if v != vendor])
     new, *_ = emoji([vendor])
     key = comparison_key([*sets, *new], Y, ImageAnnotator(), UNSEEN, train.tolist())

@@ -1,8 +1,8 @@
 """What a fit allocates at its peak, in a process of its own: ``python -m benchmarks.memory NAME``.
 
-The data are loaded first and libraries warmed up by a small fit; then every allocation counts,
-whoever makes it and whether or not it reaches the peak of the process (``tracemalloc``, to which
-numpy reports the memory of its arrays).
+The data are loaded and the libraries warmed up by a small fit first. Then every allocation counts,
+whether or not it reaches the peak of the process (``tracemalloc``, to which numpy reports its
+arrays).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from eigenkit import PLSRegression, PLSRegressionCV
 
 
 def data(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Correlated features, responses that hang on all of them, noise."""
+    """Correlated features, and responses that depend on all of them, with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)) + rng.normal(size=(n, 10)) @ rng.normal(size=(10, d))
     return X, X @ rng.normal(size=(d, k)) / np.sqrt(d) + rng.normal(size=(n, k))

@@ -19,9 +19,9 @@ from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 
 RESULTS = Path(__file__).parent / "results"
 
-# The idle threads of a BLAS wait actively after a product, for 20 to 120 ms by processor, and would
-# take a core from whoever runs next: so every run waits until the process is idle for a moment
-# (in seconds), but not for ever.
+# After a product, idle BLAS threads wait actively for 20 to 120 ms, depending on the processor, and
+# would take a core from whoever runs next. So every run first waits until the process has been idle
+# for a moment (in seconds), but not for ever.
 MOMENT, LONGEST = 0.02, 1.0
 
 
@@ -73,7 +73,7 @@ def keep(found: Any, place: Path) -> None:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The machine and versions of the measurements."""
     return {
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")

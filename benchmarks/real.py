@@ -1,10 +1,10 @@
-"""Data as people have them, against what they use today: ratios from runs that take turns.
+"""Realistic data, against what people use today: ratios of times of runs that take turns.
 
     python -m benchmarks.real [--only NAME ...] [--json FILE] [--page FILE]
 
-Each row of the table can be run by itself and replaces what the file says of it: ``--only`` takes
-the names that ``--list`` prints. Ratios above the bar are good where it says "at least", below it
-where it says "at most". ``--page`` writes the page of the docs from the file and runs nothing.
+Each row of the table can be run by itself and replaces its old figures in the file: ``--only``
+takes the names that ``--list`` prints. A ratio should be above a bar of "at least", and below one
+of "at most". ``--page`` writes the page of the docs from the file and runs nothing.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ FILE = RESULTS / "real.json"
 # Relative residual to which the sparse regressions are run, ours and the peer's.
 TOL = 1e-4
 
-# Rounds of what takes a tenth of a second: one that nothing disturbs should be among them.
+# Rounds of work that takes a tenth of a second; at least one should run undisturbed.
 SHORT = 12
 
 
 def factors(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """30 factors plus noise, means of 3, and k labels that hang on the factors."""
+    """30 factors plus noise, means of 3, and k labels that depend on the factors."""
     rng = np.random.default_rng(0)
     F = rng.normal(size=(n, 30))
     X = 3 + F @ rng.normal(size=(30, d)) + 0.3 * rng.normal(size=(n, d))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from eigenkit.report.words import visible
+from eigenkit.report.cells import visible
 from papers.blocks import Claim, Figure, Note, Result, Shown, Table
 from papers.study import Mode
 from papers.words import CLAIMS, LACKING, LEAD, MODES, NOT_HERE, PAPERS, TITLE

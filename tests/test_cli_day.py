@@ -746,7 +746,7 @@ def test_stability_of_selected_features(spectra: Path) -> None:
     assert list(rows.values()) == sorted(rows.values(), reverse=True)
     shown = run("inspect", "m.ek", "--report", "m.html")
     assert "stability over 20 resamples of the rows" in shown
-    assert "Features by how steady they are" in Path("m.html").read_text()
+    assert "Features by their stability" in Path("m.html").read_text()
     for more, message in (
         (["--stream", "-m", "cca"], "--stability: it needs all rows in memory"),
         (["--missing", "keep", "-m", "pls"], "it cannot be combined with --missing keep"),
@@ -1397,7 +1397,7 @@ def test_fit_chooses_alpha_as_compare_does(skewed: Path, method: str) -> None:
 
 
 def test_fit_says_when_the_features_do_not_help(skewed: Path) -> None:
-    told = "this is no better than always naming the commonest class (0.8"
+    told = "this is no better than always predicting the most common class (0.8"
     fitted = run("fit", "old.csv", *SKEWED, "-m", "lda", "--alpha", "1e5", "-o", "m.ek")
     assert told in " ".join(fitted.split())
     assert told in " ".join(run("inspect", "m.ek").split())

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from eigenkit.report import render_html, render_text, write_html
+from eigenkit.report.cells import visible
 from eigenkit.report.html import json_block
-from eigenkit.report.words import visible
 from report_records import HOSTILE, LABELS, classes, hostile, many, numbers
 
 pytest.importorskip("plotly")

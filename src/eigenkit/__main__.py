@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 
 def _stop(number: int, frame: Any) -> NoReturn:
-    """End at once: there is nothing to take away yet, and imports would show where they were."""
+    """Exit at once: there is nothing to clean up yet, and imports would print tracebacks."""
     os.write(2, b"error: interrupted: no output was written.\n")
     os._exit(128 + number)
 
@@ -27,7 +27,7 @@ def main() -> None:
 
             sys.exit(demo())
         sys.exit("The command line needs two more packages: pip install click rich.")
-    gc.disable()  # until all is imported: eigenkit.cli._start.started says why
+    gc.disable()  # until everything is imported; eigenkit.cli._start.started says why
     from eigenkit.cli import run
 
     run()

@@ -1,4 +1,4 @@
-"""The main job on embedded data: methods, solvers and models in one table and one picture."""
+"""The main methods and solvers on built-in data, in one table and one picture."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def main(folder: str | Path = ".") -> int:
     """Print the table, save the picture and the report; 0 when done."""
     folder = Path(folder)
     with warnings.catch_warnings():
-        # Some pixels of the digits are always white; that need not be said.
+        # Some pixels of the digits are always white, which needs no warning.
         warnings.simplefilter("ignore", DegenerateDataWarning)
         lines = run("digits", *load_digits(return_X_y=True)) + run("generated", *multilabel())
         print(table(lines))

@@ -1,4 +1,4 @@
-"""Random draws in batches, in parallel: the same bits whatever the number of jobs."""
+"""Random draws in batches, in parallel: the results do not depend on the number of jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenkit.moments import Blocks
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.shell import check_jobs, random_of
 
-# Their statistics alone take a gigabyte.
+# The statistics of more would take more than a gigabyte.
 MOST_DRAWS = 100_000_000
 
 Progress = bool | Callable[[int, int, str], Any] | None
@@ -25,13 +25,13 @@ def root_seed(random_state: Any) -> int:
 
 
 def refuse_blocks(X: Any) -> None:
-    """Whatever draws rows needs all of them."""
+    """Refuse blocks of rows: to draw rows, all of them must be there."""
     if isinstance(X, Blocks):
-        raise TypeError("X is a collection of blocks, but rows are drawn of all: give arrays.")
+        raise TypeError("X is a collection of blocks, but rows are drawn from all: give arrays.")
 
 
 def sizes(n_draws: int, batch: int) -> list[int]:
-    """How many draws each batch makes; so many that their results fit in memory."""
+    """How many draws each batch makes; too many draws for memory are refused."""
     if n_draws > MOST_DRAWS:
         raise ValueError(f"{n_draws:.3g} draws are too many: ask for at most {MOST_DRAWS:,}.")
     return [min(batch, n_draws - start) for start in range(0, n_draws, batch)]
@@ -45,7 +45,7 @@ def in_parallel(
     n_jobs: int | None,
     progress: Progress,
 ) -> list[Any]:
-    """``work`` of every task, in order; ``weights`` say how many draws each task makes of what."""
+    """The results of ``work``, in order; ``weights`` are the numbers of draws per task."""
     check_jobs(n_jobs)
     jobs = (delayed(_alone)(work, task) for task in tasks)
     results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
@@ -53,7 +53,7 @@ def in_parallel(
 
 
 def _alone(work: Callable[..., Any], task: tuple[Any, ...]) -> Any:
-    """With one BLAS thread: the number of threads changes bits, and jobs have their own."""
+    """Use one BLAS thread, because the number of threads changes rounding."""
     with blas_threads(0):
         return work(*task)
 
@@ -74,7 +74,7 @@ def _watched(results: Any, weights: Sequence[int], what: str, progress: Progress
 
 
 def _bar(done: int, total: int, message: str) -> None:
-    """One line on stderr, only where someone watches."""
+    """A bar on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         return
     filled = 30 * done // total

@@ -1,4 +1,4 @@
-"""One resample after the other: draw, fit, and measure against the fit on all samples."""
+"""Draw resamples, fit them, and compare each with the fit on all samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import with_article
 
-# A resample on which the method cannot be fitted is drawn again, at most this many times.
+# How often to draw again if the method cannot be fitted on a resample.
 TRIES = 20
 
 ROOTS = ("canonical_correlations_", "singular_values_", "eigenvalues_", "explained_variance_")
@@ -31,7 +31,7 @@ Measures = dict[str, Array]
 
 @dataclass(frozen=True)
 class Resampling:
-    """All that a task needs to fit resamples and to measure them against the whole fit."""
+    """What a task needs to fit resamples and to compare them with the fit on all samples."""
 
     model: Any
     X: Any
@@ -61,7 +61,7 @@ class Resampling:
         )
 
     def with_one_more(self) -> Resampling | None:
-        """The same with one component more, if there is one."""
+        """The same with one more component, if there is one."""
         more = clone(self.model).set_params(n_components=width(self.model) + 1)
         try:
             with warnings.catch_warnings():
@@ -73,7 +73,7 @@ class Resampling:
         return replace(self, model=more, scores=scores) if width(more) > width(self.model) else None
 
     def whole(self) -> Measures:
-        """What the fit on all samples gives."""
+        """The measures of the fit on all samples."""
         return self._measured(self.model, self.weight)
 
     def __call__(self, count: int, seed: tuple[int, ...]) -> list[Measures]:
@@ -82,7 +82,7 @@ class Resampling:
         return [self._one(estimator, rng) for _ in range(count)]
 
     def _one(self, estimator: Any, rng: np.random.Generator) -> Measures:
-        """What a resample gives; drawing with replacement is an integer weight."""
+        """The measures of one resample; drawing with replacement gives integer weights."""
         failure = ValueError("they have fewer components")
         for attempt in range(TRIES):
             weight = self._drawn(rng)
@@ -100,7 +100,7 @@ class Resampling:
         ) from failure
 
     def _drawn(self, rng: np.random.Generator) -> Array:
-        """How often each sample is drawn, times its weight."""
+        """How often each sample was drawn, times its weight."""
         counts = np.zeros(len(self.scores))
         for members in self.strata:
             m = members.shape[0]
@@ -108,7 +108,7 @@ class Resampling:
         return counts * self.weight
 
     def _measured(self, model: Any, weight: Array) -> Measures:
-        """Weights, loadings, coefficients and roots, with the signs of the whole fit."""
+        """Weights, loadings, coefficients and roots, with the signs of the fit on all samples."""
         T = np.asarray(model.transform(self.X), dtype=np.float64)
         overlap = correlations(T, self.scores, self.weight)
         sign = np.where(np.diag(overlap) < 0, -1.0, 1.0)
@@ -123,7 +123,7 @@ class Resampling:
 
 
 def _parts(model: Any) -> dict[str, Array]:
-    """The weights of X, and of y where it has some."""
+    """The weights of X, and those of y if there are any."""
     # Of the two, that without the units of the features.
     W = model.x_rotations_ if hasattr(model, "x_rotations_") else model.components_.T
     parts = {"weights": np.asarray(W, dtype=np.float64)}
@@ -180,7 +180,7 @@ def _table(model: Any, X: Any) -> Any:
 
 
 def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
-    """What is drawn: for each stratum a matrix with the samples of each of its members."""
+    """What is drawn: for each stratum, a matrix from its members to their samples."""
     if groups is not None:
         return [sparse.csr_array((np.ones(n), (check_groups(groups, n), np.arange(n))))]
     each = sparse.eye_array(n, format="csr")

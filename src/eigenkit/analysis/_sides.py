@@ -1,6 +1,6 @@
-"""What a test permutes: each side that a method compares as a matrix with one row per sample.
+"""What a test permutes: every side that a method compares, as a matrix with one row per sample.
 
-The one place that knows the estimators is at the end.
+Only the code at the end knows estimators.
 
 A method normalizes a projection w of X by ``share X'X + ridge I``. In coordinates in which
 that is the identity, X (freed of nuisance variables) becomes
@@ -53,8 +53,8 @@ from eigenkit.targets import Labels
 # The largest matrix (samples x the lesser of samples and features) that a test may keep.
 LIMIT_BYTES = 2**31
 
-# A column of which no more than this share is left without its mean and the nuisance
-# variables has nothing left but rounding.
+# If no more than this share of a column is left without its mean and the nuisance variables, it
+# is rounding.
 NOTHING_LEFT = 100 * EPS
 
 # How many numbers of such columns are made dense at a time.
@@ -77,16 +77,16 @@ class View:
 
     @property
     def whitened(self) -> bool:
-        """Whether singular values are correlations, shrunken at most."""
+        """Whether singular values are correlations, shrunken or not."""
         return self.share > 0
 
     @property
     def _free_units(self) -> bool:
-        """Whether units of the columns do not matter, so that each may have its own."""
+        """Whether the units of the columns do not matter, so that each may have its own."""
         return not self.kernel and (self.scale or self.ridge == 0)
 
     def rows(self, N: Array) -> tuple[Array, float]:
-        """A, and the factor that it lacks: singular values at most 1 if whitened.
+        """A and a factor to multiply it with; if whitened, its singular values are at most 1.
 
         N is an orthonormal basis of the nuisance variables, the constant among them.
         """

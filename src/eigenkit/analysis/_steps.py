@@ -41,7 +41,7 @@ Blocks = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Components:
-    """All components of some sides: values, scores, and what is left after the first j."""
+    """The components of some sides: values, scores, and what is left after the first j."""
 
     values: Array
     scores: Array

@@ -207,9 +207,9 @@ def _sparse_spe(plane: _Plane, X: Any) -> Array:
 def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     """The value of SPE that a sample like those in ``X`` stays below with probability ``level``.
 
-    SPE is computed for every sample of X, and a chi-squared distribution with a factor is given
-    the same mean and variance (Box's approximation); the limit is its quantile. Samples above it
-    do not look like those in X.
+    SPE is computed for every sample of X, and a scaled chi-squared distribution gets the same mean
+    and variance (Box's approximation); the limit is its quantile. Samples above it do not look
+    like those in X.
 
     Pass good samples that were not used for fitting, if you have some. The model follows its
     training samples more closely than new ones, so their limit is too strict for new samples.
@@ -246,7 +246,7 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
 
 
 def _limit(found: Array, level: float) -> float:
-    """The quantile of a chi-squared distribution with a factor, of this mean and variance."""
+    """The quantile of a scaled chi-squared distribution with the mean and variance found."""
     if len(found) < 2:
         raise ValueError("X has 1 sample, whose distance has no variance: pass at least 2.")
     mean, variance = float(found.mean()), float(found.var(ddof=1))
@@ -257,7 +257,7 @@ def _limit(found: Array, level: float) -> float:
 
 @dataclass(frozen=True)
 class _Plane:
-    """What a model keeps of its samples: scores in a plane, and how they spread there."""
+    """The plane of the scores of a model, and how the training samples spread in it."""
 
     mean: Array
     unit: Array

@@ -1,4 +1,4 @@
-"""Pictures of any fitted projection, as scikit-learn's displays: values first, drawn on demand.
+"""Pictures of any fitted projection, in the manner of scikit-learn's displays.
 
 ``from_estimator`` computes and draws; a display holds what it shows, and ``plot`` draws it again.
 matplotlib is loaded when something is drawn.
@@ -20,14 +20,14 @@ from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
 from eigenkit.data import correlations
 from eigenkit.numerics.linalg import Array
 
-# Names of more arrows than this lie on each other.
+# The names of more arrows than this would overlap.
 _NAMED = 12
 
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class Display(ABC):
-    """What all displays share: axes, and where they are kept."""
+    """What all displays share: drawing on axes, and keeping them."""
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -71,7 +71,7 @@ def scores_of(estimator: Any, X: Any, components: tuple[int, ...] | None) -> Arr
 
 
 def feature_names(estimator: Any, X: Any) -> list[str]:
-    """Of the estimator or the frame, or numbers."""
+    """The names that the estimator or the frame has, or numbers."""
     known = getattr(estimator, "feature_names_in_", getattr(X, "columns", None))
     n = np.shape(X)[1]
     return [f"feature {j}" for j in range(n)] if known is None else [str(name) for name in known]
@@ -83,7 +83,7 @@ def _correlations(X: Any, Z: Array) -> Array:
 
 
 def _in_colours(y: Any, n: int) -> tuple[dict[str, Rows], Array | None]:
-    """Rows of every class; or of numbers, if there are more than colours, their values."""
+    """The rows of every class, or the values of y if these are numbers, more than colours."""
     values = np.asarray(y)
     if values.shape == (n,) and values.dtype.kind == "f" and len(np.unique(values)) > len(COLORS):
         return groups_of(None, n), values
@@ -91,7 +91,7 @@ def _in_colours(y: Any, n: int) -> tuple[dict[str, Rows], Array | None]:
 
 
 def groups_of(y: Any, n: int) -> dict[str, Rows]:
-    """Rows of every class, or all of them."""
+    """The rows of every class, or all rows without y."""
     if y is None:
         return {"": np.arange(n)}
     labels = np.asarray(y)
@@ -138,7 +138,7 @@ def draw_bars(ax: Any, values: Array, names: list[str]) -> None:
 @described
 @dataclass(eq=False, repr=False)
 class ScoresDisplay(Display):
-    """Samples in the plane of two components, or along one: beside each other by class, or by y.
+    """Samples in the plane of two components, or along one beside their class or y.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class ScoresDisplay(Display):
         _label_axes(ax, self.components)
 
     def _draw_along(self, ax: Any) -> None:
-        """One component: samples of a class spread over a band, those with numbers at their y."""
+        """One component: samples of a class are spread over a band, others lie at their y."""
         beside = np.empty(len(self.scores))
         for place, rows in enumerate(self.groups.values()):
             beside[rows] = place + 0.6 * (np.arange(len(rows)) * 0.618034 % 1 - 0.5)
@@ -319,7 +319,7 @@ class ScreeDisplay(Display):
 
 
 def largest_entries(estimator: Any, row: Any, top: int) -> tuple[Array, list[str]]:
-    """The largest of one number for every feature, and the names of those features."""
+    """The largest entries of a row with one number per feature, and the names of these features."""
     row = np.asarray(row, dtype=np.float64)
     order = np.argsort(-np.abs(row), kind="stable")[:top]
     names = feature_names(estimator, np.empty((0, len(row))))

@@ -41,14 +41,14 @@ class PermutationTest:
         What the sides share along each component: canonical correlations (shrunken by a
         ridge), or covariances not divided by the number of samples.
     statistics : array of shape (n_tested,)
-        The observed statistic of each step, of the singular values as they stand above.
+        The observed statistic of each step, from the singular values above.
     p_values : array of shape (n_tested,)
         Never decreasing: a component counts only if all before it do, which keeps the
         family-wise error at the level.
     null : list of array
         The statistics of the permutations, for every step.
     n_samples, n_permutations, n_blocks : int
-        Permutations as they were asked for; ``null`` holds those that were made.
+        ``n_permutations`` is the number asked for; ``null`` holds those that were made.
     exact : tuple of bool
         For every step, whether all permutations were made rather than random ones.
     """
@@ -69,7 +69,7 @@ class PermutationTest:
         return int(np.sum(self.p_values <= check_real("level", level, high=1.0)))
 
     def summary(self, level: float = 0.05) -> str:
-        """A table of the components, and how many count at ``level``."""
+        """A table of the components, and how many are significant at ``level``."""
         blocks = f" within {self.n_blocks} blocks" if self.n_blocks > 1 else ""
         made = sorted({len(draws) for draws in self.null})
         count = f"{made[0]}" if len(made) == 1 else f"{made[0]} to {made[-1]}"
@@ -109,10 +109,10 @@ def permutation_test(
 ) -> PermutationTest:
     """Test the components of a supervised projection one after the other.
 
-    Component j asks whether X and y still share something when the components before it, and
-    the nuisance variables, are gone from both sides. The first step without nuisance
-    variables is exact for any distribution; the later steps hold their level closely (see the
-    table in the docs). Where an early component is weak, later ones are tested cautiously.
+    The test of component j asks whether X and y still share something once the components before
+    it, and the nuisance variables, are removed from both sides. The first step without nuisance
+    variables is exact for any distribution; the later steps keep their level closely (see the
+    table in the docs). If an early component is weak, later ones are tested conservatively.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def permutation_test(
 HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a kernel version
         Its penalties are used, and as many components as it asks for are tested. It need not
         be fitted. The PLS family is tested by the pairs of singular vectors of X'Y, at most
-        as many as there are responses: what deflation adds to them serves prediction, and its
-        number is a matter of cross-validation.
+        as many as there are responses: further components by deflation serve prediction, and
+        their number is a matter of cross-validation.
     X, y
         As in its ``fit``.
     nuisance : array of shape (n_samples,) or (n_samples, n_variables), optional
@@ -135,7 +135,7 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
         trace otherwise. Of more than two views, with all eigenvalues e of the block matrix that
         is left: ``-sum log(1 + e)``, ``sum e^2 / 2``, or the largest e.
     n_permutations : int
-        Where there are no more permutations than that, all of them are made.
+        If there are no more permutations than that, all of them are made.
     random_state : int, RandomState or None
     n_jobs : int, optional
         As in joblib; the result does not depend on it.
@@ -279,7 +279,7 @@ def _statistic(name: str, views: list[View]) -> str:
 
 
 def _n_steps(estimator: Any, found: Any, Z: Array, blocks: steps.Blocks) -> int:
-    """As many components as asked for, there are, and the samples allow to test.
+    """The number of components to test: as asked for, but no more than the samples allow.
 
     Step j (from 1) takes j + cols(Z) rows from every block, and two must be left.
     """

@@ -1,4 +1,4 @@
-"""Pictures of fitted models; needs matplotlib (the extra ``plot``), loaded when called.
+"""Pictures of fitted models. They need matplotlib (the extra ``plot``), loaded when needed.
 
 Every function draws into ``ax`` (or new axes) and returns it; nothing is shown or saved.
 """
@@ -19,7 +19,7 @@ from eigenkit.analysis.diagnostics import (
 )
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
 
-# Classes are told apart by more than colour, and colours are safe for the colour-blind.
+# Classes differ in more than colour, and the colours suit colour-blind readers.
 MARKERS = "o^sDvP"
 COLORS = ("#00609c", "#d55e00", "#00805c", "#b5508c", "#a97300", "#2f9bd6", "#6b4fa0", "#5c6670")
 

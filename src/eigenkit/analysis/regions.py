@@ -1,4 +1,4 @@
-"""Pictures of what a model predicts: coefficients of features, and the regions of classes."""
+"""Pictures of predictions: coefficients of features, and the regions of classes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _target_name(estimator: Any, target: int, n: int) -> str:
 @described
 @dataclass(eq=False, repr=False)
 class RegionsDisplay(Display):
-    """The plane coloured by the class that is predicted there, and the samples in it.
+    """The plane coloured by the predicted class, and the samples in it.
 
     With two features the plane is theirs. With more it is that of two components: its points
     are the samples nearest to the mean that have these scores, and 0 in all other components.
@@ -138,7 +138,7 @@ class RegionsDisplay(Display):
         grid = _grid(points, resolution, margin)
         flat = np.column_stack([g.ravel() for g in grid])
         rows = flat if np.shape(X)[1] == 2 else _samples_at(estimator, flat, components)
-        with warnings.catch_warnings():  # the columns of the grid are ours, in their order
+        with warnings.catch_warnings():  # the columns of the grid need no names
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             told = np.searchsorted(estimator.classes_, estimator.predict(rows))
         classes = [str(c) for c in estimator.classes_]

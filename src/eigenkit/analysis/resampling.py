@@ -16,9 +16,9 @@ from eigenkit.shell import check_count, check_real
 BATCH = 20
 
 # Two roots count as tied unless their gap exceeds this many (root mean square) standard
-# deviations: the gap of two equal roots is sqrt(2) times a Rayleigh variable of that scale,
-# and would stay below with probability 0.98. As the deviations are estimates themselves, of
-# nu degrees of freedom, it does so with 1 - (1 - 2 log(0.02) / nu)^(-nu / 2): 0.95 for nu = 12.
+# deviations. The gap of two equal roots is sqrt(2) times a Rayleigh variable of that scale, so it
+# stays below with probability 0.98. As the deviations are themselves estimated, with nu degrees of
+# freedom, the probability is 1 - (1 - 2 log(0.02) / nu)^(-nu / 2): 0.95 for nu = 12.
 TIED = float(np.sqrt(-4 * np.log(0.02)))
 
 # Weights below this share of the largest of their component are zero.
@@ -46,7 +46,7 @@ class Intervals:
 
     @property
     def nonzero(self) -> np.ndarray:
-        """Where the interval leaves zero out."""
+        """Where the interval excludes zero."""
         return (self.lower > 0) | (self.upper < 0)
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class Bootstrap:
         Groups of components whose roots cannot be told apart. Their axes are arbitrary, so
         they have no intervals of their own.
     takes_part : array of bool of shape (n_features, n_components)
-        Whether the interval of the weight leaves zero out; for tied components whether the
+        Whether the interval of the weight excludes zero; for tied components, whether the
         feature takes part in the space that they span.
     selection : array of shape (n_features, n_components)
         The share of resamples in which the weight is not zero: of interest for sparse methods.
@@ -132,10 +132,10 @@ def bootstrap(
     """Percentile intervals of the weights, loadings and coefficients of a projection.
 
     Components of resamples are matched with those of the fit on all samples by their order,
-    and by sign; nothing is rotated, as that would take away real variation. Where two roots
-    cannot be told apart the axes are arbitrary: such components are reported as ``tied``, and
-    instead of intervals there is a test of whether a feature takes part in their space, by
-    the length of its weights within it.
+    and by sign; nothing is rotated, as that would remove real variation. If two roots cannot be
+    told apart, the axes are arbitrary: such components are reported as ``tied``, and instead of
+    intervals there is a test of whether a feature takes part in their space, by the length of
+    its weights within it.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def bootstrap(
     X, y
         As in its ``fit``.
     sample_weight : array of shape (n_samples,), optional
-        Weights, which are multiplied with how often a sample is drawn.
+        Weights, which are multiplied by how often a sample is drawn.
     groups : array of shape (n_samples,), optional
         Groups of dependent samples, which are drawn as a whole.
     n_bootstraps : int
@@ -161,9 +161,9 @@ def bootstrap(
 
     Notes
     -----
-    Classes keep their sizes: where y is one class per sample, each class is resampled by
-    itself, so none is missed. Any other resample on which the method cannot be fitted is drawn
-    again (``n_redrawn`` counts them).
+    Classes keep their sizes: if y is one class per sample, each class is resampled separately, so
+    none is missing. Any other resample on which the method cannot be fitted is drawn again
+    (``n_redrawn`` counts them).
 
     Examples
     --------
@@ -190,7 +190,7 @@ def bootstrap(
     tasks = [(count, (root, i)) for i, count in enumerate(counts)]
 
     def draw(resampling: Resampling) -> Measures:
-        """What all resamples give, stacked."""
+        """The measures of all resamples, stacked."""
         parts = in_parallel(resampling, tasks, counts, "resamples", n_jobs, progress)
         every = [one for part in parts for one in part]
         return {name: np.array([one[name] for one in every]) for name in every[0]}
@@ -198,7 +198,7 @@ def bootstrap(
     draws = draw(resampling)
     more = resampling.with_one_more()
     if more is not None and _tied_to_next(more.whole()["roots"], draws["roots"]):
-        # Weights of the space that they span need both; coefficients stay those of the model.
+        # The space of the two needs the weights of both; coefficients stay those of the model.
         found, draws = more.whole() | _coef(found), draw(more) | _coef(draws)
     return _summarized(found, draws, l, float(level), type(estimator).__name__)
 
@@ -248,7 +248,7 @@ def _summarized(found: Measures, draws: Measures, l: int, level: float, method: 
 
 
 def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
-    """Runs of components that cannot be told apart from the next."""
+    """Runs of components, each of which cannot be told apart from the next."""
     spread = draws.std(axis=0)
     near = np.diff(-roots) < TIED * np.sqrt((spread[1:] ** 2 + spread[:-1] ** 2) / 2)
     runs = np.split(np.arange(len(roots)), np.flatnonzero(~near) + 1)
@@ -256,7 +256,7 @@ def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
 
 
 def _tied_to_next(roots: Array, draws: Array) -> bool:
-    """Whether the last component that was asked for cannot be told apart from the one after it."""
+    """Whether the last component asked for cannot be told apart from the one after it."""
     return bool(roots[-2] - roots[-1] < TIED * draws[:, -1].std())
 
 
@@ -274,7 +274,7 @@ def _in_space(found: Measures, draws: Measures, group: list[int], level: float) 
 
 
 def _quantile(draws: Array, share: float) -> Array:
-    """With B draws the one of rank (B + 1) share, which a further draw stays below as often.
+    """The draw of rank (B + 1) share among B: a further draw is below it with probability share.
 
     numpy's default would leave out half a draw more on either side.
     """
@@ -282,7 +282,7 @@ def _quantile(draws: Array, share: float) -> Array:
 
 
 def _intervals(estimate: Array, draws: Array, level: float, loose: list[int]) -> Intervals:
-    """Percentile intervals, but not of the columns ``loose``."""
+    """Percentile intervals, except for the columns ``loose``."""
     tail = (1 - level) / 2
     lower, upper = _quantile(draws, tail), _quantile(draws, 1 - tail)
     std = draws.std(axis=0, ddof=min(1, len(draws) - 1))

@@ -208,7 +208,7 @@ def compare(
 
 
 def _outputs(inputs: list[str | None], force: bool, *wanted: str | None) -> list[Any]:
-    """The places of outputs, which no picture may lose to them."""
+    """The paths of the outputs, none of which may replace a picture."""
     from eigenkit.files import FileError
     from eigenkit.images.folders import SUFFIXES
 
@@ -219,7 +219,7 @@ def _outputs(inputs: list[str | None], force: bool, *wanted: str | None) -> list
 
 
 def _next_step(images: str, labels: str, options: list[str], given: dict[str, Any]) -> str:
-    """The command that fits what was found, from the same files."""
+    """The command that fits the recommended method on the same files."""
     words = ["eigenkit", "annotate", "fit", images, labels, *options]
     for name in ("groups", "table", "skip_unreadable"):
         words += o.said_again(name, given[name], False)
@@ -253,7 +253,7 @@ def _views(views: bool | None, unseen: bool) -> bool | str:
 
 
 def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str]:
-    """Write the page where one is wanted: ``made`` gets the module of records; what to say."""
+    """Write the page if one is wanted, from what ``made`` takes from the module of records."""
     if place is None:
         return []
     from eigenkit.images import record
@@ -278,7 +278,7 @@ def _annotator(given: dict[str, Any], unseen: bool = False) -> ImageAnnotator:
 
 
 def _run(given: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of the run, which are no part of a model."""
+    """Parameters of the run that are not part of a model."""
     from eigenkit.images.extraction import cache_folder
 
     if not given["jobs"]:
@@ -295,7 +295,7 @@ def _read(folder: str, given: dict[str, Any]) -> list[ImageSet]:
 
 
 def _labelled(folder: str, labels: str, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """Sets with their terms, the names of these, and the groups of the sets if there are any."""
+    """Sets, their terms as a matrix, the names of the terms, and the groups if there are any."""
     from eigenkit.images import read_labels
     from eigenkit.images.labels import read_groups
 

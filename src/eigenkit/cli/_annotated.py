@@ -1,4 +1,4 @@
-"""What annotate says of models and comparisons."""
+"""How annotate describes models and comparisons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def methods_table(rows: list[dict[str, Any]]) -> str:
-    """Of a comparison."""
+    """The methods of a comparison."""
     from eigenkit.images.comparison import figures
 
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
@@ -21,14 +21,14 @@ def methods_table(rows: list[dict[str, Any]]) -> str:
 
 
 def _counts(model: ImageAnnotator) -> dict[str, int]:
-    """Sets and those with labels; rows of the regression may be views of them."""
+    """Numbers of sets and of labelled sets; with unseen views, also of views of sets."""
     n, labelled = model._n_sets_
     more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
     return {"n_sets": n, "n_labelled": labelled, **more}
 
 
 def described(model: ImageAnnotator) -> dict[str, Any]:
-    """Of a model, for a program."""
+    """A model in plain values."""
     return {
         **_counts(model),
         "terms": [vars(report) for report in model.report_],

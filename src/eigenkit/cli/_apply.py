@@ -105,7 +105,7 @@ def predict(
 
 
 def _doubt_probabilities(model: Model) -> None:
-    """With enough features any rows are told apart, and a Gaussian is sure of itself."""
+    """Warn of as many features as rows: they separate any rows, and a Gaussian is too certain."""
     d, n = model.features.n_features, model.how["n_rows"]
     if model.has_probabilities and d >= n:
         warnings.warn(
@@ -116,7 +116,7 @@ def _doubt_probabilities(model: Model) -> None:
 
 
 def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
-    """A line for every row."""
+    """One line per row."""
     names = _prediction_names(model, scores)
     names += [f"probability {name}" for name in model.target.names] if proba else []
 
@@ -130,7 +130,7 @@ def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], An
 
 
 def _ranked_output(model: Model, top: int | None, proba: bool) -> tuple[list[str], Any]:
-    """A line for every row and label: those predicted, or the first ``top`` by score."""
+    """One line per row and label: the predicted ones, or the ``top`` by score."""
     if model.target.kind == "numbers":
         raise ValueError("--long and --top are for classes and labels: numbers have no order.")
     title = {"classes": "class"}.get(model.target.kind, "label")
@@ -157,7 +157,7 @@ def _with_kept(columns: Any) -> Any:
 
 
 def _joins(model: Model) -> bool:
-    """Whether several labels go into one cell, as they did in the training file."""
+    """Whether several labels share one cell, as in the training file."""
     return model.target.kind == "labels" and len(model.target.columns) <= 1
 
 
@@ -192,7 +192,7 @@ def _apply(
     as_json: bool,
     keep_formulas: bool = False,
 ) -> Result:
-    """Read in blocks, compute, write; the output appears when all of it is there."""
+    """Read in blocks, compute and write; the output file appears when it is complete."""
     from eigenkit.files import FileError, open_file, output_format
     from eigenkit.files._reading import rows_per_block
     from eigenkit.shell import counted
@@ -207,7 +207,7 @@ def _apply(
         counter = Counter(advance)
         read = (counter.passed("working", b) for b in source.blocks(rows_per_block(source)))
         computed = (columns(source, block) for block in read)
-        # What goes wrong with the first rows goes wrong before the first byte is written.
+        # An error in the first rows comes before the first byte is written.
         first = next(computed, None)
         if first is None:
             raise FileError(data, "it holds no rows.")
@@ -220,7 +220,7 @@ def _apply(
 
 
 def _told_apart(kept: list[str], names: list[str]) -> list[str]:
-    """The names of all columns: a column of ours beside a kept one of its name says what it is.
+    """The names of all columns; a column of ours with the name of a kept one is "predicted ...".
 
     Examples
     --------
@@ -266,9 +266,9 @@ def score(
 
 
 def _shown(metric: str, value: Any) -> Any:
-    """A cell for reading: four decimals, of errors as many as suit their unit."""
+    """A cell for reading: four decimals, or for errors as many as suit their unit."""
     from eigenkit.evaluation.metrics import decimals
-    from eigenkit.report.words import NOTHING
+    from eigenkit.report.cells import NOTHING
 
     if not isinstance(value, float):
         return value
@@ -279,7 +279,7 @@ def _shown(metric: str, value: Any) -> Any:
 
 
 def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
-    """The labels of some rows as they stand in the file, predictions, and scores behind these."""
+    """The true labels of some rows, as in the file, the predictions, and their scores."""
     from eigenkit.files import FileError
 
     if block.labels is None:
@@ -293,7 +293,7 @@ def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
 
 
 def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, Any, Any]:
-    """The same for a file too large for memory: nothing else of its rows is kept."""
+    """The same for a file too large for memory, of which nothing else is kept."""
     import numpy as np
 
     from eigenkit.files import Data
@@ -333,7 +333,7 @@ def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> dict[str
 
 
 def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]:
-    """Scores over all responses, and of every one."""
+    """Scores over all responses, and of each."""
     import numpy as np
 
     from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
@@ -349,7 +349,7 @@ def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]
 
 
 def _of_labels(names: tuple[str, ...], kind: str, Y: Any, S: Any, P: Any) -> dict[str, Any]:
-    """Scores over all classes or labels, and of every one."""
+    """Scores over all classes or labels, and of each."""
     from eigenkit.evaluation.metrics import METRICS, auc_per_label, rates_of, score_all
 
     overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}

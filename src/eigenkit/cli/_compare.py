@@ -102,8 +102,8 @@ def compare(
 ) -> Result:
     """Compare methods on a file by cross-validation, or on a test file.
 
-    Filling in missing values and scaling are learned on the training rows of every split. The words
-    of a column of text and their weights come from the whole file, without labels.
+    The values for missing entries and the scaling are learned on the training rows of every split.
+    The words of a column of text and their weights come from the whole file, without labels.
     """
     _check_splits(cv, repeats, train_size, test)
     given = {**given, "data": data, "components": components, "alphas": alphas}
@@ -155,7 +155,7 @@ def _check_splits(
 
 
 def _check_folds(cv: int | None, prepared: _Prepared) -> None:
-    """Refuse more folds than rows, or groups, in words that say who wanted them."""
+    """Refuse more folds than rows or groups; the message says whether they are the default."""
     what, n = "rows", len(prepared.y)
     if prepared.groups is not None:
         what, n = "groups", len(set(prepared.groups))
@@ -182,7 +182,7 @@ def _evaluated(
     quiet: bool,
     **how: Any,
 ) -> dict[str, Any]:
-    """The comparison, whose splits are kept beside the output as soon as they are done."""
+    """Compare; finished splits are kept beside the output, so that an interrupted run continues."""
     from eigenkit.evaluation import evaluate
     from eigenkit.models import Preparation
 
@@ -219,12 +219,12 @@ def _evaluated(
 
 
 def _partial(out: str | None) -> str | None:
-    """Where finished work is kept until all of it is done."""
+    """Where finished splits are kept until all are done."""
     return None if out is None else f"{out}.partial"
 
 
 def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
-    """What will be done."""
+    """What the comparison will do."""
     from eigenkit.shell import counted
 
     n, d = prepared.X.shape
@@ -236,7 +236,7 @@ def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: i
 
 @dataclass
 class _Prepared:
-    """X before filling in and scaling, y, what y is, groups, and the split with a test file."""
+    """The data before filling in and scaling, and the split that a test file makes."""
 
     path: str
     X: Any
@@ -264,13 +264,13 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     y, n = np.concatenate(ys), len(blocks[0])
     split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
     groups = groups_in(source, blocks[0])
-    if groups is not None:  # test rows are never divided
+    if groups is not None:  # every test row is a group of its own
         groups = np.array([*groups, *range(n, len(y))], dtype=object)
     return _Prepared(source.path, X, y, target, learned, groups, split)
 
 
 def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
-    """Rows by their numbers in the files, where rows that miss a value were left out."""
+    """Number the rows as in the files, where rows with missing values were left out."""
     import numpy as np
 
     numbers: list[int] = []
@@ -291,7 +291,7 @@ def _estimators(
     given: dict[str, Any],
     views: tuple[str, ...],
 ) -> dict[str, Any]:
-    """The methods that are named, or all that can be compared; those that use views get them."""
+    """The named methods, all that can be compared, or the usual ones, with their views."""
     from eigenkit.estimators.registry import METHODS, comparable, gap_params, usual
     from eigenkit.models._features import view_columns, view_params
     from eigenkit.models._fitting import check_target
@@ -312,7 +312,7 @@ def _estimators(
 
 
 def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:
-    """The method, with its number of components given, or chosen in every training part."""
+    """The method, with a given number of components, or one chosen in every training part."""
     from eigenkit.models import ComponentsCV
 
     if "n_components" not in method.estimator_class()._get_param_names():
@@ -330,7 +330,7 @@ _SHARED = {**{name: default for name, (_, default) in o.LEARNING.items()}, "comp
 
 
 def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
-    """The command that fits what the comparison recommends; nothing where nothing was found."""
+    """The command that fits the recommended method; empty if there is none."""
     from eigenkit.estimators.registry import find
     from eigenkit.evaluation.record import from_dict
     from eigenkit.report.words import recommended

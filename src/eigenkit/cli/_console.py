@@ -1,4 +1,4 @@
-"""How every command talks: one result, as text or JSON; one sentence and a code if it fails."""
+"""What all commands print: one result, as text or JSON; on failure, one sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from eigenkit.late import named
 FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
 
 
-# Signs that an old code page may not have, ours and those that people's programs set.
+# Characters that an old code page may lack: ours, and those that word processors insert.
 _PLAIN = {
     "─": "-",
     "━": "-",
@@ -46,7 +46,7 @@ _PLAIN = {
 
 
 def speak_any_encoding() -> None:
-    """Let output that the terminal cannot show come out in other letters, not end the program."""
+    """Replace characters that the terminal cannot show, instead of failing."""
     codecs.register_error("eigenkit", _in_other_letters)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -63,7 +63,7 @@ def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
 
 
 class Terminated(KeyboardInterrupt):
-    """Stopped by a signal, as the keyboard would: half-written files are taken away first."""
+    """Stopped by a signal, handled like Ctrl-C: unfinished files are removed first."""
 
 
 def terminate(number: int, frame: Any) -> None:
@@ -73,7 +73,7 @@ def terminate(number: int, frame: Any) -> None:
 
 @contextmanager
 def keeping(path: str | None) -> Iterator[None]:
-    """Say what was kept in a file, if anything, when the work inside is stopped."""
+    """If the work inside is stopped, say that what is done so far is kept in a file."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -86,7 +86,7 @@ def keeping(path: str | None) -> Iterator[None]:
 
 @dataclass
 class Result:
-    """What a command found: plain values, the same for reading, and the code to end with."""
+    """The result of a command: plain values, text for reading, and the exit code."""
 
     record: dict[str, Any]
     text: str = ""
@@ -108,14 +108,14 @@ def clean(text: Any, length: int = 4000) -> str:
 
 
 def cell(text: Any) -> str:
-    """The same, short enough for a column of a table."""
+    """The same, cut to fit a column of a table."""
     return clean(text, 48)
 
 
 def command(name: str, home: str, models: bool = True) -> click.Command:
     """The command that runs ``"module:function"``, which returns a :class:`Result`.
 
-    Most of them need models.
+    ``models`` says that it needs eigenkit.models, as most commands do.
     """
     function = named(f"eigenkit.cli.{home}")
     own, shared = inspect.signature(function).parameters, getattr(function, "given", ())
@@ -155,7 +155,7 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
 
 
 def _let_go() -> None:
-    """Drop output that cannot be delivered, or the interpreter complains when it exits."""
+    """Drop output that cannot be delivered; otherwise the interpreter complains at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -185,11 +185,11 @@ def _print(result: Result, notes: list[str], as_json: bool) -> None:
             _print_beside(f"note: {clean(note)}")
         if result.text:
             print("\n".join(map(fitted, result.text.split("\n"))))
-    sys.stdout.flush()  # here, where what goes wrong becomes a sentence
+    sys.stdout.flush()  # here, where an error still becomes a sentence
 
 
 def _print_beside(line: str) -> None:
-    """A sentence beside the result: in lines that fit a terminal, in one line elsewhere."""
+    """Print to standard error: wrapped on a terminal, on one line elsewhere."""
     print(fitted(line) if sys.stderr.isatty() else line, file=sys.stderr)
 
 
@@ -211,7 +211,7 @@ def _warnings_as_notes() -> Iterator[list[str]]:
             notes.append(text)
 
     with warnings.catch_warnings():
-        # What library authors are told (deprecations, open files) does not concern users.
+        # Warnings for authors of libraries (deprecations, open files) do not concern users.
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("default", RuntimeWarning)
@@ -220,8 +220,7 @@ def _warnings_as_notes() -> Iterator[list[str]]:
 
 
 def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ()) -> str:
-    """Plain columns, as wide as they need to be; the last one is wrapped where it is too wide."""
-    # The last column is wrapped, so that it need not be cut.
+    """Plain columns, as wide as they need to be; the last one is wrapped rather than cut."""
     cells = [titles, *[[*map(cell, row[:-1]), clean(row[-1])] for row in rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(titles))]
     room = width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
@@ -258,7 +257,7 @@ def wrapped(text: str) -> str:
 
 
 def fitted(line: str) -> str:
-    """A sentence in lines that fit the terminal; what is indented, as commands are, stays."""
+    """A sentence wrapped to the terminal; indented lines, such as commands, stay whole."""
     if len(line) <= width() or line[0].isspace():
         return line
     return textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False)
@@ -269,13 +268,13 @@ def _nothing(*told: Any) -> None:
 
 
 def saying(quiet: bool) -> Callable[[str], None]:
-    """Says sentences beside the result, on standard error, or nothing where it is to be quiet."""
+    """A function that prints to standard error; if quiet, one that prints nothing."""
     return _nothing if quiet else lambda line: click.echo(fitted(clean(line)), err=True)
 
 
 @contextmanager
 def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str], None]]:
-    """A bar on the terminal, ``advance(done, total, message)``; else a line now and then."""
+    """``advance(done, total, message)``: a bar on a terminal, elsewhere a line now and then."""
     if quiet or not sys.stderr.isatty():
         yield _nothing if quiet else _Lines().advance
         return
@@ -294,7 +293,7 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str
 
 
 class Forecast:
-    """Says how long work will take: roughly at first, and when the first of like parts is done."""
+    """Predicts how long work will take: roughly at first, better after the first of equal parts."""
 
     enough, worth_saying = 10.0, 5.0
 
@@ -304,7 +303,7 @@ class Forecast:
         self.said = False
 
     def roughly(self, low: float, high: float, rows: int) -> None:
-        """A first guess, by a trial on a few rows."""
+        """A first guess, from a trial on a few rows."""
         from eigenkit.models._fit_rows import time_of
 
         if high > self.worth_saying:
@@ -312,7 +311,7 @@ class Forecast:
             self.say(f"a trial on {rows} rows suggests roughly {times} in all")
 
     def at(self, done: int, total: int) -> None:
-        """So many steps of the work are done."""
+        """Say how much time is left, once enough of the work is done to tell."""
         now = time.monotonic()
         if self.begun is None:
             self.begun = now, done
@@ -330,7 +329,7 @@ class Forecast:
 
 
 class _Lines:
-    """Progress where no bar can be drawn: a line after half a minute, and then now and then."""
+    """Progress without a bar: a line every half a minute."""
 
     every = 30.0
 
@@ -339,7 +338,7 @@ class _Lines:
         self.before: int | None = None
 
     def advance(self, done: int, total: int | None, message: str) -> None:
-        """Say how far it is, if it is time to."""
+        """Print how far the work is, if it is time for a line."""
         now = time.monotonic()
         self.before = done if self.before is None else self.before
         if now - self.last < self.every:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Products with a sparse matrix pay below this share of entries, on more than a few numbers.
 _MOSTLY, _LARGE = 0.15, 100_000
-# Fewer copies than this share of the rows change little.
+# Copies of rows below this share change little.
 _COPIES = 0.05
 # Rows that are counted at once.
 _AT_ONCE = 10_000
@@ -44,7 +44,7 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
 
 
 def _check_words(options: dict[str, Any]) -> None:
-    """Options whose words no file can make right."""
+    """Refuse values that are wrong whatever the file holds."""
     if options.get("label_separator") == "":
         raise o.bad("--label-separator", "it is empty: give the character between the labels.")
     try:
@@ -56,9 +56,9 @@ def _check_words(options: dict[str, Any]) -> None:
 
 
 def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
-    """The views, which go with methods that have a use for them; gaps go with those that skip them.
+    """The views, if the methods use views, and can skip missing values where these are kept.
 
-    No names stand for all methods that can be used.
+    Without names any method may be used.
     """
     from eigenkit.estimators.registry import find, gap_params
     from eigenkit.models._features import methods_with_views
@@ -92,7 +92,7 @@ def _check_choices(options: dict[str, Any]) -> None:
 
 
 def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
-    """The whole file, sparse where most of it is zeros and no gap is to be kept."""
+    """The whole file, as a sparse matrix if most of it is zeros and no gaps are to be kept."""
     from eigenkit.files import open_file, read
 
     with progress("reading", quiet) as advance:
@@ -112,7 +112,7 @@ def _stored_sparse(X: Any) -> Any:
 
     if sparse.issparse(X) or X.size < _LARGE:
         return X
-    # Counting ends where it is clear that there are many entries.
+    # Counting stops as soon as there are too many entries.
     most, count = _MOSTLY * X.size, 0
     for begin in range(0, len(X), _AT_ONCE):
         count += int(np.count_nonzero(X[begin : begin + _AT_ONCE]))
@@ -122,11 +122,11 @@ def _stored_sparse(X: Any) -> Any:
 
 
 def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str) -> list[Data]:
-    """Two files, of which the second is read as the first was: columns by name, labels alike."""
+    """Two files; the second is read like the first, with columns matched by name."""
     from eigenkit.files import Expected
     from eigenkit.files._streams import Origin
 
-    Origin(test, options.max_bytes).head()  # whether it is there is known before any work
+    Origin(test, options.max_bytes).head()  # fails early if there is no such file
     data = load_data(path, options, quiet, missing)
     source = data.source
     names = None if source.feature_names is None else tuple(source.feature_names)
@@ -149,7 +149,7 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
 
 
 def rows_of(data: Data) -> Block:
-    """All rows; an error where none is left."""
+    """All rows; an error if none is left."""
     from eigenkit.files import FileError
 
     block = data.block()
@@ -159,7 +159,7 @@ def rows_of(data: Data) -> Block:
 
 
 def _without_gaps(data: Data) -> Data:
-    """The rows without missing values; a warning says how many were left out."""
+    """The rows without missing values; a warning counts those left out."""
     from eigenkit.files._checks import incomplete
 
     model = data.source.options.expected
@@ -168,7 +168,7 @@ def _without_gaps(data: Data) -> Data:
 
 
 def with_labels(data: Data, kind: str) -> Data:
-    """The rows that have a label, where all must; a warning says how many were left out."""
+    """The rows that have a label, where every row needs one; a warning counts those left out."""
     import numpy as np
 
     from eigenkit.files import FileError
@@ -183,7 +183,7 @@ def with_labels(data: Data, kind: str) -> Data:
 
 
 def _left(data: Data, gaps: Any, what: str) -> Data:
-    """The rows without gaps, by their numbers in the file; a warning counts the others."""
+    """The rows without gaps, with their numbers in the file; a warning counts the others."""
     import numpy as np
 
     n, gaps = int(np.sum(gaps)), np.broadcast_to(gaps, len(data.block()))
@@ -219,7 +219,7 @@ def _features_that(names: list[str], one: str, more: str) -> str:
 
 
 def _warn_of_row_numbers(data: Data) -> None:
-    """A feature that grows by one from row to row is the number of the row, not a measurement."""
+    """Warn of features that grow by one from row to row: they number the rows."""
     import numpy as np
     from scipy import sparse
 
@@ -237,7 +237,7 @@ def _warn_of_row_numbers(data: Data) -> None:
 
 
 def _warn_of_copies(data: Data) -> None:
-    """Copies of rows in other folds make any method look good that remembers."""
+    """Warn of copies: with some of them in other folds, any method that memorizes looks good."""
     from eigenkit.files._checks import groups_in
     from eigenkit.files._repeats import repeated_rows
 
@@ -263,7 +263,7 @@ def open_in_memory_or_blocks(
     quiet: bool,
     missing: str = "error",
 ) -> tuple[Source, Data | None, bool]:
-    """The file and its data, or no data where it is to be read in blocks."""
+    """The file, its data (None if it is read in blocks), and whether it is read in blocks."""
     from eigenkit.files import TooLargeError, open_file
 
     if not stream:
@@ -279,7 +279,7 @@ def open_in_memory_or_blocks(
 def write_rows(
     place: Path | None, kind: str, names: list[str], blocks: Iterable[list[Any]], formulas: bool
 ) -> int:
-    """Write a table to a file, or to the screen where there is no place for it: how many rows."""
+    """Write a table to a file, or to the screen if there is none; the number of its rows."""
     from eigenkit.files import atomic, write_table
 
     with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
@@ -287,7 +287,7 @@ def write_rows(
 
 
 class Counter:
-    """Rows so far, for a bar that does not know how many there are."""
+    """Counts rows, for a progress bar whose total is unknown."""
 
     def __init__(self, advance: Any) -> None:
         self.advance, self.n = advance, 0
@@ -302,7 +302,7 @@ class Counter:
 
 
 def found_line(path: str, found: dict[str, Any]) -> str:
-    """What was found out about a file, in one line."""
+    """What was detected in a file, in one line."""
     words = [found[key] for key in ("format", "compression", "encoding") if found.get(key)]
     if "delimiter" in found:
         words.append(f"delimiter {found['delimiter']!r}")

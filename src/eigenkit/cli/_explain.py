@@ -35,7 +35,7 @@ def explain(
     given: dict[str, Any],
     as_json: o.Json = False,
 ) -> Result:
-    """Say which features and components led to the labels of a row.
+    """Show which features and components led to the labels of a row.
 
     A score is that of the average training row plus what every feature adds to it.
     """
@@ -106,7 +106,7 @@ def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
 
 
 def _average(model: Model) -> Any:
-    """The mean of the training rows, as far as the estimator keeps it."""
+    """The mean of the training rows, or zeros if the estimator does not keep it."""
     import numpy as np
 
     scale = model.features.scale

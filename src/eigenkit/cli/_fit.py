@@ -55,7 +55,7 @@ def fit(
     components: o.Components = None,
     quality: Annotated[
         bool,
-        Option("--quality/--no-quality", help="Say how good the model is, by cross-validation."),
+        Option("--quality/--no-quality", help="Measure the model by cross-validation."),
     ] = True,
     classifier: Annotated[
         str,
@@ -64,7 +64,7 @@ def fit(
     stability: Annotated[
         int | None,
         Option(
-            min=10, help="Fit again on this many resamples, and say how steady the weights are."
+            min=10, help="Fit again on this many resamples, and say how stable the weights are."
         ),
     ] = None,
     set_: o.Set = None,
@@ -98,8 +98,8 @@ def fit(
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file.
 
-    Cross-validation, which chooses or says how good the model is, learns to fill in missing values
-    and to scale on the training rows of every fold.
+    In every fold of a cross-validation, the values for missing entries and the scaling are learned
+    on the training rows.
     """
     name = o.method_name(method)
     ridge, grid = _alpha(alpha, alphas)
@@ -172,7 +172,7 @@ def fit(
 def _kept(
     model: Model, place: Path, before: list[str], after: Sequence[str], bad: Skipped
 ) -> Result:
-    """Write the model, and say so between these lines."""
+    """Write the model, and say so between the lines ``before`` and ``after``."""
     from eigenkit.models import save
 
     save(model, place)
@@ -194,7 +194,7 @@ def _check_plain(given: dict[str, Any], views: tuple[str, ...], *others: Any) ->
 
 
 def _cannot_go_on(model: Any, checkpoint: str | None) -> list[str]:
-    """What a model with a state lacks to take in more rows."""
+    """Why a model that keeps its state cannot learn from more rows, if so."""
     if checkpoint is None or model.linear is None or model.linear.kind != "svm":
         return []
     return ["follow and merge need --classifier gaussian: a linear SVM is no sum over rows"]
@@ -225,9 +225,9 @@ _OPTIONS = {"alpha": "--alpha", "n_components": "--components"}
 
 
 def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any]:
-    """The parameters of a method by --set, and those by options of their own unless these say cv.
+    """The parameters of a method from --set, and from their ``own`` options unless these say cv.
 
-    Each may be given once, and must be one that the method has.
+    Each may be given only once, and the method must have it.
     """
     found, known = o.assignments(set_), method.estimator_class()._get_param_names()
     options = {name: _OPTIONS[name] for name, value in own.items() if value is not None}
@@ -243,7 +243,7 @@ def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any
 
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
-    """Whether the number of components is to be chosen, as it is for PLS unless it is given."""
+    """``"cv"`` if the number of components is chosen, as it is for PLS unless it is given."""
     known = method.estimator_class()._get_param_names()
     if components == "cv" and "n_components" not in known:
         raise o.bad("--components", f"{method.name} has no components.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eigenkit.files._errors import Skipped
     from eigenkit.models import Model
 
-# Features per component whose stability is kept in the model file: the steadiest first.
+# Features per component whose stability is kept in the model file, the most stable first.
 _MOST = 30
 
 
@@ -81,7 +81,7 @@ def describe(model: Model) -> dict[str, Any]:
 
 
 def _views(model: Model) -> list[dict[str, Any]]:
-    """Patterns, numbers of features, and the shares that kernels have by their weights."""
+    """The pattern of each view, its number of features and, with kernels, its weight."""
     from eigenkit.models._features import view_columns
 
     patterns = model.how.get("views")
@@ -125,7 +125,7 @@ def summary(model: Model) -> str:
 
 
 def _other_than_predicts(model: Model) -> str:
-    """Classifiers such as LDA project to as many components as asked for, and predict with all."""
+    """A note on classifiers such as LDA, which predict with all components, kept or not."""
     from eigenkit.estimators.registry import find
 
     method, n = find(model.method), model.how["params"].get("n_components")
@@ -134,7 +134,7 @@ def _other_than_predicts(model: Model) -> str:
 
 
 def skipped_lines(bad: Skipped, model: Model) -> list[str]:
-    """How many bad rows were skipped, why, and the first of them."""
+    """How many bad rows were skipped, and why."""
     if not bad.n:
         return []
     rows = f"bad rows skipped: {bad.n} of {bad.n + model.how['n_rows']}, the first of them:"
@@ -143,7 +143,7 @@ def skipped_lines(bad: Skipped, model: Model) -> list[str]:
 
 
 def quality_lines(model: Model) -> list[str]:
-    """What cross-validation found, in a line each."""
+    """The results of cross-validation, one line each."""
     how = model.how
     searches = {"components": how.get("component_search"), "alpha": how.get("alpha_search")}
     lines = [_chosen_line(what, search) for what, search in searches.items() if search]
@@ -164,16 +164,16 @@ def quality_lines(model: Model) -> list[str]:
 
 
 def _no_better(quality: dict[str, Any]) -> list[str]:
-    """A sentence where the features have not helped."""
+    """A sentence if the features have not helped."""
     from eigenkit.numerics.tolerances import SUM_ROUNDING
 
     otherwise = quality.get("without_features")
     if otherwise is None or quality["mean"] > otherwise + SUM_ROUNDING:
         return []
     how = {
-        "accuracy": f"always naming the commonest class ({otherwise:.3f}); the recall of the "
-        "others, which eigenkit score and eigenkit compare tell, says more",
-        "mean AUC": "drawing lots (0.500)",
+        "accuracy": f"always predicting the most common class ({otherwise:.3f}); the recall of "
+        "the others, which eigenkit score and eigenkit compare show, says more",
+        "mean AUC": "guessing (0.500)",
         "R2": "always predicting the mean (0.000)",
     }
     return [f"this is no better than {how[quality['score']]}"]
@@ -188,7 +188,7 @@ def _chosen_line(what: str, search: dict[str, Any]) -> str:
 
 
 def _chosen_where(chosen: list[str], nested: bool | None) -> str:
-    """Whether the choice had seen the rows that were left out."""
+    """Whether the choice was made without the rows that were held out."""
     what = " and ".join(chosen)
     if nested:
         return f", {what} chosen inside every training part"
@@ -200,7 +200,7 @@ def _chosen_where(chosen: list[str], nested: bool | None) -> str:
 
 
 def _facts(model: Model) -> dict[str, str]:
-    """How it was fitted, as far as there is anything to say."""
+    """How the model was fitted: the facts that apply to it."""
     from eigenkit.files._common import listed
 
     how, d = model.how, describe(model)
@@ -228,13 +228,13 @@ def _facts(model: Model) -> dict[str, str]:
 
 
 def _group_words(how: dict[str, Any]) -> str:
-    """Which rows no fold divided; nothing where they are single."""
+    """Which rows were kept together in all folds."""
     groups = how.get("groups")
     return f"rows of one {groups['column']!r} ({groups['n']} groups)" if groups else ""
 
 
 def _skipped_words(how: dict[str, Any]) -> str:
-    """How many bad rows were skipped, and why; nothing where none was."""
+    """How many bad rows were skipped, and why."""
     told = how.get("skipped") or {"n": 0}
     if not told["n"]:
         return ""
@@ -269,7 +269,7 @@ def _components_table(components: Iterable[dict[str, Any]]) -> str:
 
 
 def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> None:
-    """Resamples are drawn from complete rows in memory."""
+    """Refuse --stability without all rows in memory, or with missing values."""
     if resamples is None:
         return
     if in_blocks:
@@ -300,7 +300,7 @@ def with_stability(
 
 
 def _told(found: Any, names: list[str]) -> dict[str, Any]:
-    """Plain values: of every component the features that are selected most often."""
+    """Plain values: for every component, the features that are selected most often."""
     import numpy as np
 
     from eigenkit.evaluation.record import to_dict  # what is no number is None
@@ -328,7 +328,7 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
 
 
 def stability_lines(stability: dict[str, Any], n_features: int, top: int) -> list[str]:
-    """For reading: a table of the steadiest features of every component."""
+    """For reading: a table of the most stable features of every component."""
     from eigenkit.report.model_page import stability_cells, stability_titles
 
     lines = ["", f"stability over {stability['resamples']} resamples of the rows:"]

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they mean to the library."""
+"""Options that several commands share, and what they mean for the library."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ Components = Annotated[
 ]
 RandomState = Annotated[
     int,
-    Option(
-        "--random-state", "--seed", min=0, max=2**32 - 1, help="Where all random choices begin."
-    ),
+    Option("--random-state", "--seed", min=0, max=2**32 - 1, help="Seed of all random choices."),
 ]
 Set = Annotated[
     list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
@@ -52,16 +50,16 @@ Set = Annotated[
 OnError = Annotated[str, Option(help="What to do about bad rows: raise an error, or skip them.")]
 
 
-# Groups of options: name -> (what it is, default). A command takes a group with :func:`takes`.
+# Groups of options: name -> (annotation, default). A command takes a group with :func:`takes`.
 Group = dict[str, tuple[Any, Any]]
 
 
 def option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> tuple[Any, Any]:
-    """What stands in a group."""
+    """An entry of a group."""
     return Annotated[kind, Option(*names, help=words, **limits)], default
 
 
-# What every command takes, whether it asks for it or not.
+# Options of every command, whether its signature has them or not.
 _TALKING: Group = {
     "as_json": (Json, False),
     "debug": option(bool, False, "Show where an error came from.", "--debug"),
@@ -84,12 +82,12 @@ READING: Group = {
     ),
     "comment": option(_WORD, None, "Leave out lines that begin with this."),
     "dtype": option(str, "float64", "float64 or float32."),
-    "max_memory": option(str, "4G", "The most memory that the numbers of a file may take."),
+    "max_memory": option(str, "4G", "The most memory that the numbers of a file may use."),
 }
 
 TEXT: Group = {
     "text_features": option(str, "tfidf", "How text becomes features: tfidf or hashing."),
-    "text_size": option(int, 65536, "The most features of a column of text.", min=1),
+    "text_size": option(int, 65536, "The largest number of features for a column of text.", min=1),
     "ngrams": option(int, 1, "Sequences of up to this many words are features.", min=1),
 }
 LEARNING: Group = {
@@ -152,15 +150,15 @@ LEARNING: Group = {
 
 
 def feature_options(given: dict[str, Any]) -> dict[str, Any]:
-    """How columns become features, as the library calls it."""
+    """The options on features, by the names of the library."""
     words = {name.replace("features", "kind"): given[name] for name in TEXT}
     return {"missing": given["missing"], **words}
 
 
 def takes(*groups: Group) -> Callable[[Callable[..., Any]], Any]:
-    """Give a command the options of groups, which it gets as one dict, ``given``.
+    """Give a command the options of groups, which it receives as one dict, ``given``.
 
-    They stand where ``given`` stands in its signature.
+    The help lists them where ``given`` stands in the signature.
     """
 
     def mark(function: Any) -> Any:
@@ -171,7 +169,7 @@ def takes(*groups: Group) -> Callable[[Callable[..., Any]], Any]:
 
 
 def options_of(function: Any) -> Group:
-    """All arguments and options of a command, with those that every command has."""
+    """All arguments and options of a command, including those that every command has."""
     found: Group = {}
     for p in inspect.signature(function, eval_str=True).parameters.values():
         found |= function.given if p.name == "given" else {p.name: (p.annotation, p.default)}
@@ -179,17 +177,17 @@ def options_of(function: Any) -> Group:
 
 
 def split(items: list[str] | None) -> tuple[str, ...]:
-    """Repeated and comma-separated values of an option as one list."""
+    """The values of an option that is repeated, or separated by commas."""
     return tuple(part.strip() for item in items or [] for part in item.split(",") if part.strip())
 
 
 def bad(option: str, problem: str) -> click.BadParameter:
-    """The error that says what is wrong with the value of an option."""
+    """An error about the value of an option."""
     return click.BadParameter(problem, param_hint=option)
 
 
 def choice(option: str, value: str | None, choices: Any, mark: str = ", ") -> None:
-    """A value that is not among the choices is bad usage."""
+    """Refuse a value that is not among the choices."""
     if value is not None and value not in choices:
         raise bad(option, f"{value!r} is not one of {mark.join(choices)}.")
 
@@ -221,7 +219,7 @@ def numbers(option: str, text: str) -> list[float]:
 
 
 def memory(text: str) -> int:
-    """``4G``, ``500M`` or a number of bytes."""
+    """Bytes, from ``4G``, ``500M`` or a number."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", text.strip().lower())
     if match is None:
         raise bad("--max-memory", f"{text!r} is not a size: give for instance 500M or 4G.")
@@ -245,7 +243,7 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
 
 
 def said_again(name: str, value: Any, default: Any = None) -> list[str]:
-    """An option as it is typed; nothing where it has its default."""
+    """An option as one types it; nothing for its default."""
     option = name.rstrip("_").replace("_", "-")
     if value in (None, [], default):
         return []
@@ -258,9 +256,9 @@ def said_again(name: str, value: Any, default: Any = None) -> list[str]:
 def outputs(
     inputs: Iterable[str | None], force: bool, *wanted: str | None, state: str | None = None
 ) -> list[Any]:
-    """The paths of outputs (None where none is wanted): none may be an input, or exist already.
+    """The paths of the outputs, None for those that are not wanted.
 
-    A file of ``state`` may exist, and with ``force`` so may all others.
+    None of them may be an input or, without ``force``, exist already; the file of a ``state`` may.
     """
     from eigenkit.files import check_output
 
@@ -285,7 +283,7 @@ def check_apart(inputs: Iterable[str | None], written: Iterable[str | None]) -> 
 
 
 def method_name(text: str) -> str:
-    """The name of a method that is known."""
+    """The name of one known method."""
     name, *more = method_names(text, "--method")
     if more:
         raise bad("--method", f"{text!r} names {1 + len(more)} methods: give one.")
@@ -293,7 +291,7 @@ def method_name(text: str) -> str:
 
 
 def method_names(text: str, option: str) -> list[str]:
-    """Names of methods with commas, at least one, each of them known."""
+    """The names of known methods, at least one, separated by commas."""
     from eigenkit.estimators.registry import find
 
     names = split([text])

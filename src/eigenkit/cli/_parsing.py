@@ -1,7 +1,7 @@
 """Commands of click, made from the signatures of functions.
 
-``Annotated[kind, Option(...)]`` says that a parameter is an option, ``Argument`` that it is one of
-the words that are no options. Without a default a parameter is required.
+``Annotated[kind, Option(...)]`` makes a parameter an option, ``Argument`` makes it a positional
+argument. A parameter without a default is required.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
 def width() -> int:
-    """Columns to write to: those of the terminal, or 100 where there is none."""
+    """The width of the terminal in columns, or 100 where there is none."""
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
 def print_error(message: str, code: int) -> None:
-    """What went wrong, for programs."""
+    """Print an error for programs."""
     print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
 
 
@@ -39,19 +39,19 @@ class Option:
 
 @dataclass(frozen=True)
 class Argument:
-    """A word that is not an option."""
+    """A positional argument."""
 
     help: str
 
 
 class _Argument(click.Argument):
-    """An argument that is described in the help, which click itself can only since 8.5."""
+    """An argument that the help describes, which click itself can do only since 8.5."""
 
     words = ""
 
 
 class _Help(click.HelpFormatter):
-    """Help as wide as messages are: click's own has at least 50 columns."""
+    """Help as wide as our messages; that of click has at least 50 columns."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(width=min(width(), 100))
@@ -62,17 +62,17 @@ class _Context(click.Context):
 
 
 class _Described(click.Command):
-    """What a command or group says of itself."""
+    """A command or group with our help."""
 
     context_class = _Context
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """The first sentence, whole: the list of commands is wrapped, so nothing need be cut."""
+        """The whole first sentence: the list of commands is wrapped, so nothing has to be cut."""
         return super().get_short_help_str(1000)
 
 
 class Group(_Described, click.Group):
-    """Commands in the order of a day's work, each of them made when it is asked for."""
+    """Commands in the order of a day's work, each made when it is needed."""
 
     def __init__(
         self, name: str, makers: Mapping[str, Callable[[], click.Command]], **more: Any
@@ -85,7 +85,7 @@ class Group(_Described, click.Group):
         return list(self.makers)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what was wrong with its words is JSON, too, where that is asked for."""
+        """Run the command; with --json, wrong usage is printed as JSON as well."""
         asked = ctx.parent is None and "--json" in ctx.args
         try:
             return super().invoke(ctx)
@@ -95,7 +95,7 @@ class Group(_Described, click.Group):
             raise
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One of them; of a name that is unknown, click asks all of them which was meant."""
+        """The command; for an unknown name all are made, so that click can suggest one of them."""
         for name in [cmd_name] if cmd_name in self.makers else self.makers:
             if name not in self.commands:
                 self.add_command(self.makers[name]())
@@ -103,16 +103,16 @@ class Group(_Described, click.Group):
 
 
 class Command(_Described):
-    """A command that describes its arguments, and whose ``--views`` takes all words that follow."""
+    """A command that describes its arguments, and whose ``--views`` takes several values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Say the option again before each of its words, as click wants it."""
+        """Repeat the option before each of its values, as click expects."""
         if "--views" in args and any("--views" in p.opts for p in self.params):
             args = _repeated("--views", args)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Arguments, and then options."""
+        """Arguments, then options."""
         described = [
             (p.human_readable_name, p.words) for p in self.params if isinstance(p, _Argument)
         ]
@@ -123,7 +123,7 @@ class Command(_Described):
 
 
 def _repeated(option: str, args: list[str]) -> list[str]:
-    """The arguments, with the option before each word that follows it.
+    """The arguments, with the option repeated before each of its values.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def _type(of: type, limits: dict[str, Any]) -> Any:
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> click.Parameter:
-    """What stands for a parameter on the command line."""
+    """The option or argument for a parameter."""
     kind, said = get_args(annotation)
     if NoneType in get_args(kind):
         kind = next(k for k in get_args(kind) if k is not NoneType)

@@ -40,13 +40,13 @@ def report(
 
 
 def _short_names(paths: list[str]) -> list[str]:
-    """File names, or whole paths where file names are the same."""
+    """File names, or whole paths if two file names are the same."""
     short = [Path(path).stem for path in paths]
     return short if len(set(short)) == len(short) else paths
 
 
 def show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
-    """Write what was asked for, and show the rest."""
+    """Write the files that are wanted, and show the run."""
     from eigenkit.evaluation.record import from_dict, write_record
     from eigenkit.report import render_text, write_html
     from eigenkit.report.words import before_fit

@@ -1,7 +1,7 @@
-"""A quick start: what scikit-learn and scipy import without need is imported when it is used.
+"""A quick start: what scikit-learn and scipy import needlessly is imported when it is used.
 
 scikit-learn imports pandas and scipy.stats for a few of its functions, scipy all of numpy with
-f2py and its tests: together they take longer than the rest. Stand-ins hold their places.
+f2py and its tests: together they take longer than all the rest. Stand-ins take their places.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _StandIn(ModuleType):
 
 @contextmanager
 def stand_ins(*names: str) -> Iterator[None]:
-    """Whoever imports one of these modules meanwhile gets a stand-in."""
+    """Within, imports of these modules get stand-ins."""
     held = [_StandIn(name) for name in names if name not in sys.modules]
     for module in held:
         sys.modules[module.__name__] = module
@@ -83,7 +83,7 @@ def stand_ins(*names: str) -> Iterator[None]:
 
 
 def _withdraw(module: _StandIn) -> None:
-    """Leave the place to the module itself."""
+    """Make way for the module itself."""
     if sys.modules.get(module.__name__) is module:
         del sys.modules[module.__name__]
     parent, _, name = module.__name__.rpartition(".")
@@ -92,7 +92,7 @@ def _withdraw(module: _StandIn) -> None:
 
 
 def quickly(name: str) -> ModuleType:
-    """A module, imported without what it does not need at once."""
+    """A module, imported without the modules in HELD."""
     if name in sys.modules:
         return sys.modules[name]
     with stand_ins(*HELD):

@@ -45,7 +45,7 @@ def follow(
     from eigenkit.shell import counted
 
     stopped = "the end of the file"
-    with Lock(model):  # before it is read: what another one adds to it must not be lost
+    with Lock(model):  # before it is read, so that nothing is lost that another process adds
         fitted = load(model)
         options = fitted.target.as_read(reading(given, stream=True, expected=fitted.expected()))
         follower = Follower(
@@ -100,7 +100,7 @@ def merge(
 
 
 def _check_distinct(models: list[str]) -> None:
-    """Refuse a model that is given twice, under whatever name: it is known by its content."""
+    """Refuse a model that is given twice, even under two names: contents are compared."""
     first: dict[str, str] = {}
     for name in models:
         mark = hashlib.sha256(Path(name).read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""From a projection to decisions: one plain classifier per label, the same for all methods."""
+"""From a projection to decisions: one simple classifier per label, the same for all methods."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
 
-# Up to this many columns a plane is found by Newton's method, many times faster than by descent.
+# Up to this many columns, Newton's method finds a plane many times faster than descent.
 _FEW_COLUMNS = 300
-# With fewer entries other than zero columns are scaled without centring, however they are stored.
+# With a smaller share of nonzero entries, columns are scaled without centring, dense or sparse.
 _MOSTLY_ZEROS = 0.25
 
 
 class LinearSVM(BaseEstimator):
-    """The linear SVM of this package: the problem of LinearSVC with its defaults.
+    """A linear SVM: the problem of LinearSVC with its defaults.
 
-    Planes in few columns are found without it (:func:`decide`), so scikit-learn's is imported
-    only where there are many.
+    With few columns :func:`decide` finds the planes itself, so scikit-learn's class is imported
+    only if there are many.
     """
 
     def __init__(self, random_state: int = 0) -> None:
@@ -48,14 +48,14 @@ CLASSIFIERS: dict[str, Any] = {
 
 
 def make_classifier(classifier: Any, seed: int) -> Any:
-    """A name of CLASSIFIERS or any scikit-learn classifier, as an unfitted classifier."""
+    """An unfitted classifier, from a name in CLASSIFIERS or any scikit-learn classifier."""
     if not isinstance(classifier, str):
         return clone(classifier)
     return CLASSIFIERS[check_choice("classifier", classifier, CLASSIFIERS)](seed)
 
 
 def make_baselines(samples: Samples, X: Any, seed: int) -> dict[str, Any]:
-    """Plain comparisons; where X, a training part, has gaps, means of columns come first.
+    """Simple methods to compare with; gaps in X, a training part, are filled with means first.
 
     Numbers: ridge regression on all features, and the mean. Labels: no projection, and as many
     principal components as there are labels.
@@ -120,10 +120,10 @@ def decide_directly(
 
 
 def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
-    """Columns to a common scale: mean 0 and deviation 1, or sparse rows if most entries are zero.
+    """Columns brought to a common scale: mean 0 and deviation 1, unless most entries are zero.
 
-    Then the entries of a column that are not zero get a mean square of 1, which does not make much
-    of rare ones as deviations would, and rows a mean square length of 1.
+    Then rows are sparse, the nonzero entries of each column get a mean square of 1 (a deviation
+    of 1 would blow up rare entries), and rows a mean squared length of 1.
     """
     n, there = Z.shape[0], Z.nnz if sparse.issparse(Z) else np.count_nonzero(Z)
     if there < _MOSTLY_ZEROS * n * Z.shape[1]:
@@ -140,7 +140,7 @@ def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
 
 
 def _short_indices(Z: Any) -> Any:
-    """Sparse rows with 32-bit indices where they suffice: compiled classifiers take no others."""
+    """Sparse rows with 32-bit indices if these suffice: compiled classifiers take no others."""
     if not sparse.issparse(Z) or Z.indices.dtype == np.int32 or max(Z.nnz, *Z.shape) >= 2**31:
         return Z
     parts = (Z.data, Z.indices.astype(np.int32), Z.indptr.astype(np.int32))
@@ -149,7 +149,7 @@ def _short_indices(Z: Any) -> Any:
 
 def _scores(classifier: Any, Z: Any, y: Array, Z_new: Any) -> Array:
     """Scores of one label, which is predicted where they are positive."""
-    if y.min() == y.max():  # the training rows know only one answer
+    if y.min() == y.max():  # all training rows have the same label
         return np.full(Z_new.shape[0], y[0] - 0.5)
     S = _offered(classifier.fit(Z, y.astype(int)), Z_new)
     return S if S.ndim == 1 else S[:, 1] - 0.5
@@ -162,7 +162,7 @@ def _columns(fitted: Any, X: Any) -> Array:
 
 
 def _offered(fitted: Any, X: Any) -> Array:
-    """What a classifier says: one signed score per row, or one per class, or else 0 and 1."""
+    """What a classifier offers: one signed score per row, one per class, or else 0 and 1."""
     for name in ("decision_function", "predict_proba"):
         if hasattr(fitted, name):
             return np.asarray(getattr(fitted, name)(X), dtype=np.float64)
@@ -175,7 +175,7 @@ def _decided(S: Array, single: bool) -> Array:
 
 
 def _one_each(labels: Array, k: int) -> Array:
-    """0/1 decisions for k labels, of which every row has one."""
+    """0/1 decisions for k labels, exactly one of them per row."""
     P = np.zeros((len(labels), k))
     P[np.arange(len(labels)), labels] = 1.0
     return P

@@ -81,45 +81,45 @@ def evaluate(
     classifier : {"svm", "knn", "logistic"} or a scikit-learn classifier
         Put on top of every projection, after scaling on the training rows.
     alphas : sequence of float, "auto" or None
-        Ridges to choose from; "auto" takes :func:`auto_alphas`, and goes on where the scores
-        rise at an end. None leaves every method the alpha that it has.
+        Ridges to choose from; "auto" takes :func:`auto_alphas`, and more while the score rises at
+        an end of the grid. None keeps the alpha of every method.
     inner_cv : int
         Folds of the inner cross-validation that chooses alpha.
     alpha_score : str
         The metric that chooses alpha, a key of METRICS.
     alpha_classifier : {"same", "ridge"}
-        What is put on the projections while alpha is chosen: the classifier, or ridge
-        regression of all labels at once. The latter makes the whole grid cost little more
-        than one fit, but what suits it need not suit the classifier.
+        What judges the projections while alpha is chosen: the classifier, or ridge regression
+        of all labels at once. With the latter the whole grid costs little more than one fit, but
+        what suits it need not suit the classifier.
     baselines : bool
         Also measure the classifier on all features and on principal components.
     name : str
-        What the data are called in the report.
+        The name of the data in the report.
     feature_names, label_names : sequence of str, optional
         By default the columns of a frame, the classes, or numbers.
     task : {"numbers"}, optional
         Y holds numbers to predict: methods predict them by themselves, alpha is chosen by R2,
         and the metrics are R2, RMSE and MAE, over all responses and for each.
     groups : array of shape (n_samples,), optional
-        Samples that belong together, such as visits of one patient: no split divides a group, nor
-        does any that chooses alpha.
+        Samples that belong together, such as visits of one patient: no split divides a group,
+        including those that choose alpha.
     prepare : callable, optional
-        ``prepare(X_train)`` gives the function that makes features of any rows: filling in and
-        scaling that are learned on the training part alone.
+        ``prepare(X_train)`` returns the function that turns rows into features: filling in and
+        scaling, learned on the training part alone.
     max_points : int
         Samples to keep for drawing.
     progress : callable, optional
         Called as ``progress(done, total, message)`` before every step and at the end.
     forecast : callable, optional
-        Called as ``forecast(low, high, rows)`` before the first step of a large run, with the
-        seconds that it may take, which a trial on so many rows suggests.
+        Called as ``forecast(low, high, rows)`` before the first step of a large run, with bounds on
+        the seconds that it will take, estimated by a trial on so many rows.
     checkpoint : path, optional
-        What is known after every step is kept in this file; the same call goes on from it, and
+        The results are kept in this file after every step; the same call continues from it, and
         removes it at the end.
     command : str
         What to type to repeat the run; kept in the record.
     random_state : int
-        Of splits, classifiers and thinning.
+        Seed of the splits, the classifiers and the choice of points to draw.
 
     Returns
     -------
@@ -203,7 +203,7 @@ class _Steps:
     kept: KeptSteps
 
     def run(self, tell: Progress) -> dict[str, tuple[list[Outcome], Model | None]]:
-        """By method, the outcomes of all splits and the model of the first."""
+        """For every method, the outcomes of all splits and the model of the first."""
         order = [(i, key) for i in range(len(self.splits)) for key in self.methods]
         for done, (i, key) in enumerate(order):
             if self.kept.get(i, key) is None:
@@ -253,7 +253,7 @@ def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> P
 
 
 def _where_test_begins(splits: list[Split]) -> int:
-    """The first test row where the only split puts all training rows before all test rows."""
+    """The first test row, if there is one split and training rows come first; otherwise 0."""
     train, test = splits[0]
     rows = np.concatenate([train, test])
     return len(train) if len(splits) == 1 and np.array_equal(rows, np.arange(len(rows))) else 0
@@ -273,17 +273,17 @@ def identity(*parts: Any) -> str:
 
 
 class KeptSteps:
-    """Outcomes and models by split and method, in memory and, with a path, in a file: a run that
-    ended early is taken up again.
+    """Outcomes and models by split and method, in memory and, with a path, in a file, from which
+    an interrupted run continues.
 
-    A line of JSON for every step, after a first one that says of which run they are. A line that a
-    crash has cut short, and what follows it, counts as not done.
+    The file has a line of JSON for every step, after one that identifies the run. A line that a
+    crash has cut short counts as not done, and so do all that follow.
 
     Parameters
     ----------
     path : path, optional
     run : str
-        The :func:`identity` of the run; a file of another run is begun anew.
+        The :func:`identity` of the run; the file of another run is overwritten.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
@@ -301,7 +301,7 @@ class KeptSteps:
         return len(self._known)
 
     def get(self, split: int, method: str) -> tuple[Outcome, Model | None] | None:
-        """What is known of a step."""
+        """The results of a step, if it is done."""
         return self._known.get((split, method))
 
     def add(self, split: int, method: str, outcome: Outcome, model: Model | None) -> None:

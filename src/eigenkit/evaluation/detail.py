@@ -1,6 +1,6 @@
-"""Beyond the means: every label by itself, confusions, the worst samples, fewer components.
+"""Beyond means: single labels, confusions, the worst samples, fewer components.
 
-What a split says is a :class:`Detail`, plain values that JSON can hold; at the end those of all
+A split gives a :class:`Detail`, plain values that JSON can hold; at the end, the details of all
 splits become parts of the record.
 """
 
@@ -19,10 +19,10 @@ from eigenkit.numerics.linalg import Array
 # Denser near 0, where curves of good classifiers bend.
 ROC_GRID = np.linspace(0, 1, 41) ** 2
 RECALL_GRID = np.linspace(0, 1, 41)
-# Components are tried in steps that grow, as every further one says less.
+# Numbers of components to try, in growing steps, because later components matter less.
 _STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 80, 120, 200)
 MAX_WORST = 10
-# Responses of which predictions are kept for drawing.
+# Responses whose predictions are kept for drawing.
 MAX_RESPONSES = 6
 
 
@@ -72,7 +72,7 @@ def detail_of(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> Detail
 
 
 def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list[Any]]:
-    """The worst of those that are wrong; far is how much of their scores is on the wrong side."""
+    """The worst of the wrong samples; ``far`` is how far their scores are on the wrong side."""
     wrong = np.sum(Y != P, axis=1)
     if single:
         loss = far = np.max(np.where(Y > 0, -np.inf, S), axis=1) - np.sum(S * Y, axis=1)
@@ -97,7 +97,7 @@ def steps_up_to(n_components: int) -> list[int]:
 
 
 def by_components(Z: Array, score: Callable[[int], float]) -> dict[str, float]:
-    """``score(l)`` with the first l columns of Z; nothing where there is only one."""
+    """``score(l)`` for the first l columns of Z; empty if there is only one."""
     if Z.ndim != 2 or Z.shape[1] < 2:
         return {}
     return {str(l): score(l) for l in steps_up_to(Z.shape[1])}

@@ -19,7 +19,7 @@ MAX_COLUMNS = 200
 
 
 def describe(samples: Samples, name: str) -> Data:
-    """What the report says of the data before anything is fitted."""
+    """What the report says about the data before anything is fitted."""
     X, Y, numbers = samples.X, samples.Y, samples.numbers
     if numbers:  # nothing to count
         Y = np.zeros(Y.shape)
@@ -50,7 +50,7 @@ def describe(samples: Samples, name: str) -> Data:
 
 
 def most_frequent(counts: Array) -> Array:
-    """Which labels are drawn; of those that are equally frequent the first."""
+    """Which labels are drawn; among equally frequent ones, the first."""
     return np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
 
 
@@ -97,14 +97,14 @@ def _fingerprint(X: Any, Y: Array) -> str:
 
 
 def _hypergraph(Y: Array, shown: np.ndarray) -> Hypergraph:
-    """Labels and the sets in which they occur together: the star expansion of the sets."""
+    """Labels and the sets in which they occur together, as a star expansion."""
     if not len(shown):
         return Hypergraph([], [], [], [], 0)
     rows, times = np.unique(Y[:, shown].astype(bool), axis=0, return_counts=True)
     several = rows.sum(axis=1) > 1
     rows, times = rows[several], times[several]
     order = np.argsort(-times, kind="stable")[:MAX_SETS]
-    # A label that no drawn set holds would only drift away from the others.
+    # A label in none of the drawn sets would only drift away from the others.
     held = rows[order].any(axis=0) if len(order) else np.ones(len(shown), dtype=bool)
     rows, shown = rows[:, held], shown[held]
     places = _layout(rows[order], times[order])
@@ -122,7 +122,7 @@ def _layout(sets: np.ndarray, times: np.ndarray) -> Array:
     """Places in the unit square: first the labels, then every set amid its labels.
 
     Labels attract each other by the share of sets they have in common and repel all; sets
-    only keep out of each other's way. The start is a circle, so that the same labels always
+    only keep out of each other's way. The labels start on a circle, so the same labels always
     give the same picture.
     """
     members = sets.astype(np.float64)

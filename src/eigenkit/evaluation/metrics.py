@@ -1,8 +1,8 @@
 """How well scores and decisions fit the labels, all labels at once.
 
 Y, the truth, and P, the decisions, are 0/1 matrices (n x k), S holds real scores. With one
-label per sample "accuracy" is the usual one; with several it counts the samples of which
-every label is right.
+label per sample "accuracy" is the usual one; with several it counts the samples whose
+labels are all right.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WITH_UNIT = ("rmse", "mae")
 
 
 def decimals(metric: str, means: Iterable[float | None]) -> int:
-    """How many to show: three of shares; errors have a unit, and the smallest has four digits.
+    """How many to show: three for shares; for errors, four digits of the smallest.
 
     Examples
     --------
@@ -108,25 +108,25 @@ def auc_per_label(Y: Array, S: Array) -> Array:
 
 
 def mean_auc(Y: Array, S: Array, otherwise: float = 0.5) -> float:
-    """Mean over the labels that some samples carry and others do not, if there are any."""
+    """Mean over the labels that some samples carry and others do not; ``otherwise`` if none."""
     return mean_known(auc_per_label(Y, S), otherwise)
 
 
 def mean_r2(Y: Array, P: Array, otherwise: float = np.nan) -> float:
-    """Mean over the responses that vary, if there are any."""
+    """Mean over the responses that vary; ``otherwise`` if none does."""
     return mean_known(score_numbers(Y, P)[0], otherwise)
 
 
 def r2_by_least_squares(
     Z: Array, Y: Array, Z_new: Array, Y_new: Array, otherwise: float = np.nan
 ) -> float:
-    """The same of Y regressed on scores Z, for new rows."""
+    """The same for new rows, with Y regressed on scores Z."""
     A, A_new = (np.column_stack([np.ones(len(part)), part]) for part in (Z, Z_new))
     return mean_r2(Y_new, A_new @ np.linalg.lstsq(A, Y)[0], otherwise)
 
 
 def mean_known(values: Array, otherwise: float = np.nan) -> float:
-    """Mean of the finite values, if there are any."""
+    """Mean of the finite values; ``otherwise`` if there are none."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else otherwise
 
@@ -194,7 +194,7 @@ def precision_on_grid(y: Array, s: Array, grid: Array) -> tuple[float, Array | N
     told, hits = _by_threshold(y, s)
     precision, recall = hits / told, hits / hits[-1]
     area = float(np.sum(np.diff(recall, prepend=0.0) * precision))
-    # Less than one sample of a billion: 7 of 20 reaches 0.35 however that was rounded.
+    # Far less than one sample: 7 of 20 reaches 0.35 however that is rounded.
     return area, precision[np.searchsorted(recall, grid - 1e-9)]
 
 

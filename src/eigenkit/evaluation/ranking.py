@@ -1,9 +1,9 @@
-"""How good the first labels of a ranking are: the measures of data with many labels.
+"""How good the first labels of a ranking are, for data with many labels.
 
 The truth Y is a 0/1 matrix (n x k, dense or sparse), S scores of the same shape. In a sparse S
-what is not stored counts as lower than everything that is: a model that names only some labels
-need not score the rest. Ties go to the label with the smaller number, a place in the ranking
-that is left empty counts as a miss, and a sample without labels counts as 0.
+entries that are not stored count as lower than all that are, so a model need not score every
+label. Ties go to the label with the smaller number, an empty place in the ranking counts as a
+miss, and a sample without labels counts as 0.
 """
 
 from __future__ import annotations

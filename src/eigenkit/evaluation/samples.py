@@ -25,7 +25,7 @@ from eigenkit.estimators._validation import check_X, numbers_in
 from eigenkit.estimators.splits import Split, stratify
 from eigenkit.shell import check_count
 
-# From training rows to what makes features of any rows.
+# From training rows to the function that turns rows into features.
 Prepare = Callable[[Any], Callable[[Any], Any]]
 # X and Y of some rows.
 Part = tuple[Any, np.ndarray]
@@ -33,9 +33,9 @@ Part = tuple[Any, np.ndarray]
 
 @dataclass(frozen=True)
 class Samples:
-    """Features X (dense or CSR), 0/1 labels Y (n x k), and what their columns are called.
+    """Features X (dense or CSR), 0/1 labels Y (n x k), and the names of their columns.
 
-    ``single`` says that every sample carries exactly one label: Y holds classes. With ``numbers``
+    ``single`` says that every sample carries exactly one label, a class. With ``numbers``
     Y holds responses instead.
     ``prepare`` learns from the rows of a training part how rows become features. Rows of one of
     the ``groups`` belong together.
@@ -52,7 +52,7 @@ class Samples:
 
     @property
     def kind(self) -> str:
-        """What Y holds, as the record says it."""
+        """What Y holds, in the words of the record."""
         return "numbers" if self.numbers else "classes" if self.single else "labels"
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class Samples:
         return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
     def some_of(self, split: Split, share: float, rng: np.random.Generator) -> Split:
-        """A share of the rows on both sides of a split."""
+        """The same split of a random share of the rows."""
         parted = _plain_partition if self.numbers else partition
         train, test = (rows[parted(self.Y[rows], share, rng)[0]] for rows in split)
         return train, test
@@ -142,12 +142,12 @@ def with_means(X: Any) -> Any:
 
 
 def means_of_columns() -> Any:
-    """Fills gaps with the means of columns, and keeps columns in which nothing but gaps is."""
+    """Fills gaps with the means of columns, and keeps columns that are all gaps."""
     return sklearn.impute.SimpleImputer(keep_empty_features=True)
 
 
 def deviations(parts: Iterable[Any]) -> np.ndarray:
-    """Standard deviations of columns, without missing values; blocks are merged by means."""
+    """Standard deviations of columns without their missing values, over blocks of rows."""
     n, mean, square = np.zeros(1), 0.0, 0.0
     for X in parts:
         m: Any = X.shape[0]
@@ -196,7 +196,7 @@ def auto_alphas(X: Any) -> list[float]:
         raise ValueError(f"X has {X.ndim} dimensions: give a row for every sample.")
     squares = X.shape[0] * np.square(deviations([X]))
     varying = squares[squares > 0]
-    # The mean would be the mean eigenvalue, but one feature in large units drags it along.
+    # Not the mean (the mean eigenvalue), which a single feature in large units would dominate.
     scale = np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)) if varying.size else 1.0
     center = round(np.log10(scale))
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]

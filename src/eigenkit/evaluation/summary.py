@@ -56,7 +56,7 @@ def summarize(
     points: Points,
     shown: list[int],
 ) -> Method:
-    """All splits of one method as one :class:`Method`."""
+    """All splits of one method, as a :class:`Method`."""
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
     details = [outcome.detail for outcome in fine if outcome.detail is not None]
@@ -103,7 +103,7 @@ def _described(estimator: Any) -> str:
 
 
 def _alpha_search(outcomes: list[Outcome]) -> AlphaSearch | None:
-    """What all splits have tried: some may have gone further than others."""
+    """The alphas of all splits, some of which may have extended the grid further than others."""
     scores: dict[float, list[float | None]] = {}
     for outcome in outcomes:
         for row in outcome.alpha_scores or ():
@@ -134,7 +134,7 @@ def _curve(label: int, details: list[Detail]) -> Curve:
 
 
 def thin(samples: Samples, split: Split, max_points: int, seed: int) -> Points:
-    """Which samples are drawn: all, or a random choice that keeps both sides of the split."""
+    """Which samples are drawn: all, or a random choice."""
     rows = np.sort(np.concatenate(split))
     if len(rows) > max_points:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_points, replace=False))
@@ -146,7 +146,7 @@ def thin(samples: Samples, split: Split, max_points: int, seed: int) -> Points:
 
 
 def describe_model(fitted: Any, samples: Samples, split: Split, points: Points) -> Model | None:
-    """The fitted projection as it is drawn; None where there is none."""
+    """The fitted projection as it is drawn; None if there is none."""
     rows = np.array(points.rows)
     if not hasattr(fitted, "transform"):
         return None
@@ -154,7 +154,7 @@ def describe_model(fitted: Any, samples: Samples, split: Split, points: Points) 
     Z = project_rows(fitted, X_drawn)
     loadings = _loadings(X, project_rows(fitted, X), samples.feature_names)
     held = np.isin(rows, split[1])
-    # Responses are not counted: the first of them are shown.
+    # Responses have no counts: the first of them are shown.
     correlated = most_frequent(samples.Y.sum(axis=0) * (not samples.numbers)).tolist()
     fitted = getattr(fitted, "best_estimator_", fitted)  # a search is described by its choice
     report = getattr(fitted, "report_", None)
@@ -174,7 +174,7 @@ def describe_model(fitted: Any, samples: Samples, split: Split, points: Points) 
 
 
 def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
-    """Of the first components with the labels, over held-out rows; None where one is constant."""
+    """Correlations of components and labels on held-out rows; None where one is constant."""
     if len(Z) < 3:
         return []
     A, B = (part - part.mean(axis=0) for part in (Z[:, :TOP_COMPONENTS], Y))
@@ -184,7 +184,7 @@ def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
 
 
 def _loadings(X: Any, Z: Array, names: list[str]) -> list[Loading]:
-    """Correlations of features with the first three components, of the closest to their plane."""
+    """The features that correlate most with the first two components, and how with three."""
     R = correlations(with_means(X), np.asarray(Z[:, :3], dtype=np.float64))
     order = np.argsort(-np.linalg.norm(R[:, :2], axis=1), kind="stable")[:MAX_LOADINGS]
     return [Loading(names[j], np.clip(R[j], -1, 1).round(4).tolist()) for j in order]
@@ -198,7 +198,7 @@ def _solved(report: Any) -> Solved:
 
 
 def _top_features(fitted: Any, samples: Samples, X: Any) -> list[list[Feature]]:
-    """Per component the features that move it most, each by one standard deviation."""
+    """For every component, the features that move it most when they change by one deviation."""
     W = getattr(fitted, "components_", None)
     if W is None or np.ndim(W) != 2 or np.shape(W)[1] != samples.X.shape[1]:
         return []

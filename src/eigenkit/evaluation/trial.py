@@ -34,8 +34,8 @@ from eigenkit.evaluation.metrics import (
 from eigenkit.evaluation.samples import Part, Samples, k_fold, plain_folds
 from eigenkit.numerics.linalg import Array
 
-# A trial that says how long a run will take has one of so many training rows, and at least so few;
-# it is worth its time on so many rows, or numbers in X times labels.
+# A rehearsal, which estimates how long a run will take, uses one in _SHARE of the training rows,
+# but at least _FEW_ROWS. It is worth its time with many rows, or many numbers in X times labels.
 _SHARE, _FEW_ROWS, _MANY_ROWS, _MANY_NUMBERS = 16, 80, 2000, 1_000_000
 
 
@@ -43,9 +43,9 @@ _SHARE, _FEW_ROWS, _MANY_ROWS, _MANY_NUMBERS = 16, 80, 2000, 1_000_000
 class Plan:
     """What is the same for every method and split.
 
-    ``grows`` says that alphas are ours, to which others are added where scores rise at an end;
+    ``grows`` says that the grid of alphas is extended while scores rise at one of its ends;
     ``scale`` brings the columns of projections to a common scale before the classifier;
-    ``detail`` asks for what the report says beyond the scores.
+    ``detail`` asks for what the report shows beyond the scores.
     """
 
     classifier: Any
@@ -63,7 +63,7 @@ class Plan:
 class Outcome:
     """What one method did on one split; ``error`` is its sentence if it failed.
 
-    All but the model are plain values, so that a run can be kept and taken up again.
+    All but the model are plain values, so that an interrupted run can be continued.
     """
 
     scores: dict[str, float] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def run_labels(
 
 
 def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
-    """Whatever goes wrong inside the method is part of the outcome, and what it warns of."""
+    """Run a method on a split; its errors and warnings become part of the outcome."""
     outcome, run = Outcome(), run_numbers if samples.numbers else run_labels
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -130,7 +130,7 @@ def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Out
 
 
 def worth_rehearsing(samples: Samples, split: Split) -> bool:
-    """Whether a run is so long that a trial on a few rows adds little to it."""
+    """Whether a run is so long that a rehearsal on a few rows adds little to it."""
     n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
     return n >= _MANY_ROWS or (n >= 4 * _FEW_ROWS and numbers >= _MANY_NUMBERS)
 
@@ -140,8 +140,8 @@ def rehearse(
 ) -> tuple[float, float, int]:
     """Bounds on the seconds that all methods need for a split, and the rows they are based on.
 
-    Two trials with one alpha, on a few rows and on more, show how the time grows. It goes on along
-    a power of the number of rows or along a line: the bounds are the lesser and the greater.
+    Two trials with one alpha, on a few rows and on more, show how the time grows. Extrapolating it
+    by a power of the number of rows and by a line gives the two bounds.
     """
     n, rng = len(split[0]), np.random.default_rng(plan.seed)
     sizes, m = (max(_FEW_ROWS, n // _SHARE) // 4, max(_FEW_ROWS, n // _SHARE)), len(plan.alphas)
@@ -149,7 +149,7 @@ def rehearse(
     one = replace(plan, alphas=plan.alphas[m // 2 :][:1])
     took = np.zeros(2)
     for first, estimator in enumerate(methods):
-        if not first:  # imports what all of them need
+        if not first:  # also imports what all methods need
             run_trial(estimator, samples, few[0], one)
         for i, part in enumerate(few):
             begun = time.perf_counter()
@@ -164,7 +164,7 @@ def rehearse(
 
 @contextmanager
 def clock(outcome: Outcome, what: str) -> Iterator[None]:
-    """The time that something takes, kept in the outcome."""
+    """Keep in the outcome how long something takes."""
     start = time.perf_counter()
     yield
     outcome.seconds[what] = time.perf_counter() - start
@@ -191,7 +191,7 @@ def target_for(estimator: Any, Y: Array, single: bool) -> Array:
 
 
 def project_rows(fitted: Any, X: Any) -> Any:
-    """Scores of rows: a dense matrix, or X itself where nothing projects."""
+    """Scores of rows: a dense matrix, or X itself without a projection."""
     if isinstance(fitted, str):
         return X
     Z = np.asarray(fitted.transform(X))
@@ -208,9 +208,9 @@ def choose_components(
     outcome: Outcome,
     target: Callable[[Array], Array],
 ) -> Any:
-    """What a search for the number of components chooses, which gets the training rows as they are.
+    """The choice of a search for the number of components; other estimators are returned as is.
 
-    Its folds learn by themselves how rows become features. Other estimators are as they were.
+    A search gets the training rows as they are, and its folds learn how rows become features.
     """
     if not hasattr(estimator, "choose"):
         return estimator
@@ -230,8 +230,8 @@ def choose_alpha(
 ) -> Any:
     """The estimator with the alpha that does best on inner folds of the training rows alone.
 
-    ``target`` makes of Y what it is fitted to, ``judge`` scores a model by the training and the
-    test part of a fold.
+    ``target`` turns Y into what the estimator is fitted to, ``judge`` scores a model, given the
+    training and the test part of a fold.
     """
     folds = plain_folds if samples.numbers else k_fold
     sign = 1 if metrics_of(samples.kind)[plan.alpha_score][1] else -1

@@ -1,4 +1,4 @@
-"""A record of a run, shown: as text, as JSON, or as one HTML file that needs no network.
+"""Reports of a run from its record: text, JSON, or one HTML file that needs no network.
 
 Examples
 --------
@@ -27,10 +27,10 @@ from eigenkit.evaluation.record import (
     write_record,
 )
 from eigenkit.evaluation.record.files import described
+from eigenkit.report.cells import listed, visible
 from eigenkit.report.html import document, page, policy
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
 from eigenkit.report.text import text_of, text_of_tables
-from eigenkit.report.words import listed, visible
 from eigenkit.shell import check_count
 
 __all__ = [
@@ -71,8 +71,8 @@ def render_text(record: dict[str, Any], *, width: int = 100) -> str:
 def render_html(record: dict[str, Any]) -> str:
     """The record as one self-contained HTML page.
 
-    The page loads nothing, and its content security policy forbids it to. Needs plotly
-    (the extra ``report``), whose JavaScript is embedded once, compressed.
+    The page loads nothing: its content security policy forbids that. Needs plotly
+    (the extra ``report``), whose JavaScript is embedded, compressed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Curves that coincide in a figure, and the best order of labels."""
+"""Curves that coincide in a figure, and orders of labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eigenkit.evaluation.record.schema import Method, Run
-from eigenkit.report.words import listed, visible
+from eigenkit.report.cells import listed, visible
 
 # Curves closer than this, relative to their largest value, cannot be told apart by eye.
 _CLOSE = 1e-3
@@ -21,7 +21,7 @@ def coinciding(
     curve: Callable[[Method], Curve | None],
     what: str = "The curves",
 ) -> str:
-    """A sentence on the methods whose curves coincide; nothing where all can be seen."""
+    """A sentence about methods whose curves coincide; empty if all can be seen."""
     groups: list[tuple[np.ndarray, list[Method]]] = []
     for method in methods:
         points = curve(method)
@@ -46,7 +46,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def natural(names: Sequence[str]) -> list[int]:
-    """Positions in the order in which people count: 2 before 10.
+    """Positions in natural order: 2 before 10.
 
     >>> natural(["x10", "x2", "a"])
     [2, 1, 0]

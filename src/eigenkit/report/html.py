@@ -1,8 +1,8 @@
 """One page: head with a strict policy, sections with figures and tables, data and scripts.
 
 Two rules keep text from data harmless. Every string passes :func:`escape` or, inside the
-data block, :func:`json_block`; and the policy runs only scripts whose hash it names, so that
-even text that slipped through would be dead.
+data block, :func:`json_block`; and the policy runs only scripts whose hash it names, so
+even text that slipped through would not run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from importlib.resources import files
 from typing import Any
 
 from eigenkit.evaluation.record.schema import Run
+from eigenkit.report.cells import visible
 from eigenkit.report.sections import body, figure_names
-from eigenkit.report.words import visible
 
 SCRIPTS = ("theme.js", "look.js", "figures.js", "label_figures.js", "page.js")
 
@@ -58,13 +58,13 @@ def document(title: str, inside: str, rules: str, scripts: str = "", style: str 
 
 
 def one_scope(*scripts: str) -> str:
-    """Scripts as one, in a scope that nothing else sees."""
+    """Several scripts as one, in a private scope."""
     parts = "\n".join(scripts)
     return f'(function () {{\n"use strict";\n{parts}}})();\n'
 
 
 def json_block(value: Any) -> str:
-    """JSON that no HTML parser can take for the end of its script element."""
+    """JSON without anything that could end its script element."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
 
@@ -91,7 +91,7 @@ def asset(name: str, package: str = "eigenkit.report") -> str:
 
 @cache
 def _plotly() -> tuple[str, str]:
-    """plotly.js, and the same compressed to about a third: the page unpacks it by itself."""
+    """plotly.js, and the same compressed to about a third, which the page unpacks."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:

@@ -1,10 +1,11 @@
-"""Sections on single labels, classes, responses, samples and columns."""
+"""Sections about labels, classes, responses, samples and columns."""
 
 from __future__ import annotations
 
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.report import tables
 from eigenkit.report.alike import coinciding
+from eigenkit.report.cells import visible
 from eigenkit.report.pieces import (
     figure,
     folded,
@@ -15,7 +16,7 @@ from eigenkit.report.pieces import (
     select,
     table_html,
 )
-from eigenkit.report.words import label_word, label_words, ranked, visible
+from eigenkit.report.words import label_word, label_words, most_frequent, ranked
 
 # More curves than this in one plot cannot be told apart.
 FEW_CURVES = 8
@@ -52,7 +53,7 @@ def curves(run: Run) -> str:
     fields = [select("roc-view", "Show", views), radios("curve", "Curves", kinds)]
     words = (
         "ROC: averaged over the splits at equal false positive rates; the diagonal is chance. "
-        "Precision: where the recall first reaches a value; a level line is the share of the "
+        "Precision: where recall first reaches a value; a horizontal line is the share of the "
         f"{word}."
     )
     same = coinciding(drawn, lambda m: [v for c in m.roc for v in c.true_positive_rate])
@@ -61,7 +62,7 @@ def curves(run: Run) -> str:
 
 
 def _by_label(run: Run) -> str:
-    """A table for every method, that of the best open."""
+    """A table for every method; that of the best is open."""
     found = folded_tables(
         (f"Every {label_word(run)}, {visible(m.name)}", tables.by_label(run, m))
         for m in ranked(run)
@@ -75,20 +76,17 @@ def confusion(run: Run) -> str:
     drawn = [m for m in ranked(run) if m.confusion]
     if not drawn:
         return ""
-    shown, n = len(run.data.shown), run.data.n_labels
-    caption = (
+    caption = most_frequent(run, len(run.data.shown)) + (
         "Share of the held-out samples of the class of the row that were predicted to be of the "
         "class of the column, over all splits; the diagonal is correct."
     )
-    if shown < n:
-        caption = f"The {shown} most frequent of {n} classes. {caption}"
     alt = "Heat map of the true class against the predicted class."
     counts = [tables.confusions(run, m) for m in drawn]
     return figure("confusion", alt, caption, [menu(run, "confusion", drawn)], counts)
 
 
 def responses(run: Run) -> str:
-    """Predicted against observed, and what is left."""
+    """Predicted against observed, and residuals."""
     drawn = [m for m in ranked(run) if m.predicted]
     if run.data.kind != "numbers" or not drawn or not run.points.observed:
         return ""
@@ -123,7 +121,7 @@ def columns(run: Run) -> str:
 
 
 def separation(run: Run, drawn: list[Method]) -> str:
-    """Which label a component separates, and which features go with it."""
+    """Which labels the components separate, and which features go with them."""
     known = [m for m in drawn if m.model and m.model.label_correlations]
     if not known:
         return ""
@@ -145,14 +143,12 @@ def separation(run: Run, drawn: list[Method]) -> str:
 
 
 def labels(run: Run) -> str:
-    """Counts, and what occurs together."""
+    """How often labels occur, and which occur together."""
     d = run.data
     if d.kind == "numbers":
         return ""
-    shown = len(d.shown)
-    many = f"The {shown} most frequent of {d.n_labels}. " if shown < d.n_labels else ""
-    word = label_word(run)
-    counts = figure("counts", f"Number of samples per {word}.", f"{many}Samples per {word}.")
+    word, most = label_word(run), most_frequent(run, len(d.shown))
+    counts = figure("counts", f"Number of samples per {word}.", f"{most}Samples per {word}.")
     if d.kind == "classes":
         text = paragraph("Every sample carries exactly one class, so no two occur together.")
         return counts + text + numbers(tables.label_counts(run))

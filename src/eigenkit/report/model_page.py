@@ -1,4 +1,4 @@
-"""A model as a page: what it is, how good, what was tried, and what its components weigh."""
+"""A page about a model: what it is, how good it is, what was tried, and its weights."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from eigenkit.report import tables
+from eigenkit.report.cells import visible
 from eigenkit.report.html import document, policy
 from eigenkit.report.pieces import (
     code,
@@ -18,7 +19,6 @@ from eigenkit.report.pieces import (
     whole_body,
 )
 from eigenkit.report.tables import Table
-from eigenkit.report.words import visible
 
 
 def model_html(
@@ -87,7 +87,7 @@ def _weights(components: list[dict[str, Any]]) -> str:
         f"Component {c['component']}": [(visible(f["feature"], 40), f["weight"]) for f in c["top"]]
         for c in components
     }
-    text = paragraph("The features with the largest weights; the sign says in which direction.")
+    text = paragraph("The features with the largest weights; the sign is the direction.")
     return f"{text}{weights(found)}" if found else ""
 
 
@@ -101,22 +101,21 @@ def _stability(found: dict[str, Any] | None) -> str:
         for f in c["features"]
     ]
     note = (
-        f"Fitted again on {found['resamples']} resamples of the rows: how often a weight is not "
-        "zero, and between which bounds it lies. Components that cannot be told apart have no "
-        "intervals."
+        f"From fits on {found['resamples']} resamples of the rows: how often a weight is not zero, "
+        "and an interval for it. Components that cannot be told apart have no intervals."
     )
     return table_html(
-        Table("Features by how steady they are", stability_titles(found), rows, n_text=2, note=note)
+        Table("Features by their stability", stability_titles(found), rows, n_text=2, note=note)
     )
 
 
 def stability_titles(found: dict[str, Any]) -> list[str]:
-    """Of the columns of a table of stability."""
+    """The columns of a table of stability."""
     return ["component", "feature", "selected", "weight", f"{found['level']:.0%} interval"]
 
 
 def stability_cells(feature: dict[str, Any]) -> list[str]:
-    """How often a feature is selected, its weight and the interval of that."""
+    """How often a feature is selected, its weight, and the interval of the weight."""
     sure = feature["lower"] is not None
     interval = f"{feature['lower']:+.3g} to {feature['upper']:+.3g}" if sure else "none"
     return [f"{feature['selected']:.0%}", f"{feature['weight']:+.3g}", interval]

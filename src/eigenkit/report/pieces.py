@@ -1,4 +1,4 @@
-"""The pieces that pages are made of: tables, figures, fields, small pictures without scripts.
+"""Parts of pages: tables, figures, fields, and small pictures that need no scripts.
 
 Text from data is escaped here.
 """
@@ -19,7 +19,7 @@ _MIDDLE = (_LEFT + _WIDTH - _RIGHT) / 2
 def dots(
     names: list[str], series: list[list[tuple[float, float] | None]], alt: str, x_title: str
 ) -> str:
-    """A row for every name with one mark (value, deviation) for every series."""
+    """A row for every name, with one mark (value, deviation) per series."""
     known = [mark for row in series for mark in row if mark is not None]
     if not known:
         return ""
@@ -40,7 +40,7 @@ def dots(
 
 
 def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles: list[str]) -> str:
-    """A curve with its points; the one at ``chosen`` is larger. x goes by its order, evenly."""
+    """A curve with its points, evenly spaced; the one at ``chosen`` is larger."""
     room, height = 0.08 * (max(y) - min(y)) or 0.5, 220
     across = np.linspace(_LEFT, _WIDTH - _RIGHT, len(x)) if len(x) > 1 else [(_LEFT + _WIDTH) / 2]
     down = np.interp(y, [min(y) - room, max(y) + room], [height - 50, 30])
@@ -96,9 +96,9 @@ def _mark(mark: tuple[float, float], y: float, k: int, low: float, high: float) 
 
 
 def table_html(table: Table, *, sortable: bool = False) -> str:
-    """A table in a frame that scrolls by itself on a narrow screen.
+    """A table in a frame that scrolls on a narrow screen.
 
-    One that is ``sortable`` gets, where scripts run, buttons in its head and a field to search it.
+    Where scripts run, a ``sortable`` one gets buttons in its head and a search field.
     """
     if not table.rows:
         return ""
@@ -145,18 +145,18 @@ def figure(
 
 
 def folded(summary: str, inside: str, *, unfolded: bool = False) -> str:
-    """Something to open; nothing where there is nothing inside."""
+    """Content behind a summary that opens it; empty if there is no content."""
     state = " open" if unfolded else ""
     return f"<details{state}><summary>{escape(summary)}</summary>{inside}</details>" * bool(inside)
 
 
 def folds(parts: Iterable[tuple[str, str]]) -> str:
-    """Several to open, the first of them open."""
+    """Several of these, the first of them open."""
     return "".join(folded(*part, unfolded=not i) for i, part in enumerate(parts))
 
 
 def folded_tables(parts: Iterable[tuple[str, Table]]) -> str:
-    """The same for tables to sort."""
+    """The same for sortable tables."""
     return folds((title, table_html(table, sortable=True)) for title, table in parts)
 
 
@@ -182,7 +182,7 @@ def radios(name: str, words: str, options: list[tuple[str, str]]) -> str:
 
 
 def controls(*fields: str) -> str:
-    """Fields that appear where scripts run."""
+    """Fields that are shown only where scripts run."""
     return f'<div class="controls" hidden>{"".join(fields)}</div>' * bool(fields)
 
 
@@ -205,7 +205,7 @@ def facts(values: dict[str, str]) -> str:
 
 
 def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
-    """Links to and the text of all (key, title, content) that have any."""
+    """Links to the sections (key, title, content) that have content, and their text."""
     there = [part for part in parts if part[2]]
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in there)
     texts = "\n".join(
@@ -216,7 +216,7 @@ def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
     return f'<nav aria-label="Sections"><ul>{links}</ul></nav>', texts
 
 
-# What a page has where scripts run.
+# Shown only where scripts run.
 _BUTTON = '\n<button type="button" id="theme" hidden>Dark</button>'
 
 
@@ -229,9 +229,9 @@ def whole_body(
     *,
     notice: str = "",
 ) -> str:
-    """Header, sections, footer; ``skip`` is the id and the name of the result.
+    """Header, sections, footer; ``skip`` is the id and the name of the main section.
 
-    A page with scripts has a ``notice`` for where they do not run.
+    A page with scripts has a ``notice`` for readers without them.
     """
     nav, text = sections(parts)
     without = f'<noscript><p class="notice">{notice}</p>\n</noscript>\n' * bool(notice)
@@ -246,11 +246,11 @@ def whole_body(
 <main>
 {without}{text}
 </main>
-<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
+<footer><p>Written by eigenkit. This file holds all it shows, and loads nothing.</p></footer>"""
 
 
 def weights(components: dict[str, list[tuple[str, float]]], *, sign: str = "+") -> str:
-    """Components side by side, by title: their features with bars; ``sign`` is that above zero."""
+    """Components by their titles, side by side: features with bars; ``sign`` is that above zero."""
     lists = "".join(_meters(title, rows, sign) for title, rows in components.items())
     return f'<div class="columns">{lists}</div>' * bool(lists)
 

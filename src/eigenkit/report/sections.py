@@ -1,4 +1,4 @@
-"""The body of the page, section by section. Works without scripts: tables say it all."""
+"""The body of the page, section by section. Without scripts, its tables hold all numbers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Model, Run
 from eigenkit.report import label_sections, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
+from eigenkit.report.cells import visible
 from eigenkit.report.pieces import (
     code,
     controls,
@@ -39,13 +40,12 @@ from eigenkit.report.words import (
     ranked,
     scored,
     sizes,
-    visible,
 )
 from eigenkit.shell import counted
 
 
 def figure_names(run: Run) -> dict[str, Any]:
-    """What the script needs beside the record: clean names, and the order of the methods."""
+    """What the script needs besides the record: clean names, and the order of the methods."""
     order = [run.methods.index(method) for method in ranked(run)]
     gaps = [(run.methods.index(method), gap) for method, gap in behind_the_best(run)]
     return {
@@ -65,7 +65,7 @@ def figure_names(run: Run) -> dict[str, Any]:
 
 
 def _alike_rows(method: Method) -> list[int]:
-    """Positions of the labels of a heat map of correlations, alike ones together."""
+    """The order of the rows in a heat map of correlations, with similar ones together."""
     if method.model is None or not method.model.label_correlations:
         return []
     rows = np.array(method.model.label_correlations, dtype=float).T
@@ -106,7 +106,7 @@ def _facts(run: Run) -> dict[str, str]:
 
 
 def _methods_first(run: Run) -> list[Method]:
-    """The best first, but plain baselines after the methods."""
+    """The best first, but baselines after all others."""
     return sorted(ranked(run), key=lambda method: method.baseline)
 
 
@@ -227,8 +227,8 @@ def _features(run: Run) -> str:
         if m.model and m.model.components
     ]
     text = paragraph(
-        "How far each component moves when a feature moves by one standard deviation; the "
-        "sign tells in which direction."
+        "How far each component moves when a feature changes by one standard deviation; the "
+        "sign is the direction."
     )
     return text + folds(found) if found else ""
 
@@ -243,8 +243,8 @@ def _by_component(model: Model) -> dict[str, list[tuple[str, float]]]:
 def _solver(run: Run) -> str:
     table = table_html(tables.solver_facts(run))
     text = paragraph(
-        "The model of the first split: which way to solve the eigenproblem was taken and why, "
-        "and how well the answer fulfils its equation."
+        "The model of the first split: how the eigenproblem was solved and why in this way, and "
+        "how well the solution satisfies its equation."
     )
     return text + table if table else ""
 

@@ -1,4 +1,4 @@
-"""Several runs side by side: what was the same, what was not, and how every method did."""
+"""Several runs side by side: what they share, how they differ, and how every method did."""
 
 from __future__ import annotations
 
@@ -7,35 +7,28 @@ from html import escape
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
+from eigenkit.report.cells import listed, measured_all, visible
 from eigenkit.report.pieces import dots, table_html, whole_body
 from eigenkit.report.tables import Table
-from eigenkit.report.words import (
-    headline,
-    interval,
-    listed,
-    main_metric,
-    main_words,
-    measured_all,
-    visible,
-)
+from eigenkit.report.words import headline, interval, main_metric, main_words
 
 _LEVEL = "95 %"
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs and what each is called."""
+    """Runs and their names."""
 
     names: list[str]
     runs: list[Run]
 
     @property
     def methods(self) -> list[str]:
-        """Names of methods in any run, in the order of the first that has them."""
+        """The names of the methods of all runs, each once."""
         return list(dict.fromkeys(m.name for run in self.runs for m in run.methods))
 
     def score(self, method: str, run: Run, metric: str) -> Score | None:
-        """None where the run has no such method or no such score."""
+        """None if the run has no such method or score."""
         found: Method | None = next((m for m in run.methods if m.name == method), None)
         return None if found is None else found.scores.get(metric)
 
@@ -59,7 +52,7 @@ class Runs:
 
 
 def told(runs: Runs) -> list[str]:
-    """Sentences for the top: one for every run, and whether they can be compared."""
+    """Sentences for the top: one for every run, and whether the runs can be compared."""
     lines = [f"{name}: {headline(run)}" for name, run in zip(runs.names, runs.runs, strict=True)]
     seen = {run.data.fingerprint for run in runs.runs}
     if len(seen) == 1:
@@ -87,7 +80,7 @@ def _scores(runs: Runs, metric: str, words: str) -> Table:
 
 
 def _differences(runs: Runs) -> list[Table]:
-    """Of the first run to every other, method by method, where scores can be paired."""
+    """Differences between the other runs and the first, if scores can be paired."""
     if not runs.same_splits or not runs.same_kind:
         return []
     metric, first = main_metric(runs.runs[0]), runs.runs[0]

@@ -1,4 +1,4 @@
-"""Every number of the report as tables, for text and as the fallback of every figure."""
+"""Every number of the report in tables, for text and behind every figure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
 from eigenkit.report.alike import natural
+from eigenkit.report.cells import NOTHING, measured_all, number, seconds, short, visible
 from eigenkit.report.words import (
-    NOTHING,
     behind_the_best,
     label_word,
     main_words,
-    measured_all,
-    number,
+    most_frequent,
     ranked,
     scored,
-    seconds,
-    short,
     sizes,
-    visible,
 )
 
 Metrics = dict[str, tuple[str, bool]]
@@ -74,9 +70,9 @@ def _score_rows(methods: list[Method], keys: Iterable[str]) -> list[list[str]]:
 
 
 def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
-    """Which means leave out splits: of methods that failed there, and of scores not defined there.
+    """Which means are over some splits only.
 
-    A score may need every class in the test part.
+    A method may have failed on the others, or a score that needs every class is undefined there.
     """
     found = []
     for method in methods:
@@ -87,23 +83,23 @@ def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
         known = min((sum(v is not None for v in values) for values in whole), default=0)
         if whole and 0 < known < len(whole[0]):
             found.append(f"{words} {known} of {len(whole[0])}")
-    return f" Of fewer splits: {', '.join(found)}." if found else ""
+    return f" Means over fewer splits: {', '.join(found)}." if found else ""
 
 
 def paired(run: Run) -> Table:
-    """How far the others are from the best, on the same splits."""
+    """How far the best is ahead of the others, on the same splits."""
     rows = [[visible(method.name), *gap.cells()] for method, gap in behind_the_best(run)]
     best = visible(ranked(run)[0].name) if rows else ""
     return Table(
-        f"How much more {main_words(run)} {best} has",
-        ["than", "difference", "95 % interval", "clear"],
+        f"Lead of {best} in {main_words(run)}",
+        ["over", "difference", "95 % interval", "clear"],
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",
     )
 
 
 def responses(run: Run) -> Table:
-    """Scores of every response, of methods that predict numbers."""
+    """Scores of every response, for methods that predict numbers."""
     if run.data.kind != "numbers" or run.data.n_labels < 2:
         return Table("Scores by response", [], [])
     rows = [
@@ -135,7 +131,7 @@ def times(run: Run) -> Table:
 
 
 def failures(run: Run) -> Table:
-    """What went wrong, in the words of the methods."""
+    """The errors of the methods."""
     rows = [
         [visible(m.name), ", ".join(str(i + 1) for i in splits), visible(error, 300)]
         for m in run.methods
@@ -152,13 +148,13 @@ def _by_error(method: Method) -> dict[str, list[int]]:
 
 
 def warnings(run: Run) -> Table:
-    """What the methods warned of."""
+    """The warnings of the methods."""
     rows = [[visible(m.name), visible(text, 300)] for m in run.methods for text in m.warnings]
     return Table("Warnings", ["method", "warning"], rows, n_text=2)
 
 
 def data_facts(run: Run) -> Table:
-    """Sizes, and more of the kind."""
+    """Facts about the data."""
     d, found = run.data, sizes(run)
     found["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
     found["entries not zero"] = f"{d.density:.2%}"
@@ -178,14 +174,12 @@ def label_counts(run: Run) -> Table:
         [visible(label.name), f"{label.count:,}", *(number(auc.get(j)) for auc in aucs)]
         for j, label in ((j, run.data.labels[j]) for j in shown)
     ]
-    hidden = run.data.n_labels - len(shown)
-    note = f"The {len(shown)} most frequent of {run.data.n_labels} labels." if hidden else ""
     columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
-    return Table("AUC by label", columns, rows, note=note)
+    return Table("AUC by label", columns, rows, note=most_frequent(run, len(shown)).strip())
 
 
 def co_occurrence(run: Run) -> Table:
-    """The pairs of labels that meet most often."""
+    """The pairs of labels that occur together most often."""
     k = len(run.data.shown)
     C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
     first, second = np.triu_indices(len(C), 1)
@@ -209,7 +203,7 @@ def label_sets(run: Run) -> Table:
 
 
 def solver_facts(run: Run) -> Table:
-    """What was solved, how, why and how well, for the model of the first split."""
+    """How the model of the first split was solved, why in this way, and how accurately."""
     rows = []
     for m in run.methods:
         if m.model is None or m.model.solved is None:
@@ -258,7 +252,7 @@ def alphas(run: Run) -> Table:
 
 
 def top_features(method: Method, limit: int = 5) -> Table:
-    """The features that move the first component most."""
+    """The features with the greatest effect on the first component."""
     first = method.model.components[:1] if method.model else []
     rows = [[visible(f.name, 40), f"{f.weight:+.3g}"] for part in first for f in part[:limit]]
     title = f"Top features, {visible(method.name)}: component 1"
@@ -289,17 +283,17 @@ def by_label(run: Run, method: Method) -> Table:
         s = known[j]
         cells = [s.f1, s.precision, s.recall, s.auc, s.average_precision]
         rows.append([visible(run.data.labels[j].name), *map(number, cells), f"{s.support:,}"])
-    note = "F1, precision and recall from counts over all splits; AUC and average precision are "
-    note += "means over the splits; samples: held out, over all splits."
-    if len(most) < len(known):
-        note += f" The {len(most)} most frequent of {len(known)}."
+    note = (
+        f"{most_frequent(run, len(most))}F1, precision and recall from counts over all splits; AUC "
+        "and average precision are means over the splits; samples: held out, over all splits."
+    )
     columns = [label_word(run), "F1", "precision", "recall", "AUC", "average precision", "samples"]
     title = f"By {label_word(run)}, {visible(method.name)}"
     return Table(title, columns, rows, note=note)
 
 
 def confusions(run: Run, method: Method) -> Table:
-    """The pairs of classes that are most often taken for each other."""
+    """The pairs of classes that are confused most often."""
     pairs = [
         (n, a, b)
         for a, row in enumerate(method.confusion)
@@ -360,7 +354,7 @@ def columns(run: Run) -> Table:
 
 
 def correlations(run: Run, method: Method) -> Table:
-    """Which label a component separates."""
+    """Which labels the components separate."""
     model = method.model
     if model is None or not model.label_correlations:
         return Table("", [], [])

@@ -6,10 +6,11 @@ import textwrap
 
 from eigenkit.evaluation.record.schema import Run
 from eigenkit.report import tables
+from eigenkit.report.cells import visible
 from eigenkit.report.tables import Table
-from eigenkit.report.words import headline, protocol_sentence, visible
+from eigenkit.report.words import headline, protocol_sentence
 
-# A terminal is narrow: what a reader looks for first.
+# A terminal is narrow, so only the most important columns are shown.
 _METRICS = ["method", "mean AUC over labels", "accuracy", "F1, macro", "F1, micro", "ranking loss"]
 _METRICS += ["R2", "RMSE", "MAE"]
 _SHORT = {"mean AUC over labels": "mean AUC"}
@@ -17,7 +18,7 @@ _SOLVER = ["method", "solver", "regression", "alpha", "components", "residual", 
 
 
 def text_of(run: Run, *, width: int) -> str:
-    """Title, result, tables and how to repeat the run."""
+    """Title, result, tables, and the command that repeats the run."""
     name = visible(run.data.name)
     lines = [name, "=" * len(name), "", headline(run), "", protocol_sentence(run)]
     return f"{text_of_tables(lines, _tables(run), width)}\n{_again(run)}\n"
@@ -67,7 +68,7 @@ def _natural_width(table: Table) -> int:
 
 
 def _as_list(table: Table, width: int) -> str:
-    """A table that is too wide, one cell a line."""
+    """A table that is too wide, with one cell per line."""
     lines = [*textwrap.wrap(table.title, width), ""]
     for row in table.rows:
         lines += textwrap.wrap(row[0], width, initial_indent="  ", subsequent_indent="    ")
@@ -79,7 +80,7 @@ def _as_list(table: Table, width: int) -> str:
 
 
 def _columns(table: Table, width: int) -> str:
-    """Columns padded with spaces; words to the left, numbers to the right."""
+    """Columns padded with spaces; words are aligned left, numbers right."""
     cells = [table.columns, *table.rows] if any(table.columns) else table.rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.columns))]
     lines = [

@@ -1,23 +1,23 @@
-"""Which methods can be told apart: differences on the same splits, with intervals.
+"""The result in words: who is ahead, who cannot be told apart, and what to fit.
 
-Splits share training samples, so that the plain variance of the differences is too small. It is
-enlarged by the ratio of test to training samples (Nadeau and Bengio, 2003):
+Methods are compared by their differences on the same splits. These share training samples, so the
+variance of the differences is too small. The ratio of test to training samples corrects it (Nadeau
+and Bengio, 2003):
 
     (1/J + n_test / n_train) var(d_1 ... d_J)
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
 from eigenkit.estimators.registry import METHODS
-from eigenkit.evaluation.metrics import decimals, metrics_of
+from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
+from eigenkit.report.cells import listed, measured, visible
 from eigenkit.shell import counted
 
 _LEVEL = 0.95
@@ -25,7 +25,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of a - b over the splits that both have done, and the ends of its interval."""
+    """The mean of a - b over the splits that have both, and the ends of its interval."""
 
     mean: float
     low: float
@@ -33,17 +33,17 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     def cells(self) -> list[str]:
-        """As in a table: the mean, the interval, and whether it is clear."""
+        """For a table: the mean, the interval, and whether it is clear."""
         ends = f"{self.low:+.3f} to {self.high:+.3f}"
         return [f"{self.mean:+.3f}", ends, "yes" if self.clear else "no"]
 
 
 def main_metric(run: Run) -> str:
-    """What methods are ordered by."""
+    """The metric by which methods are ranked."""
     return "r2" if run.data.kind == "numbers" else "auc"
 
 
@@ -53,7 +53,7 @@ def main_words(run: Run) -> str:
 
 
 def main_score(run: Run, method: Method) -> float | None:
-    """The mean of what methods are ordered by."""
+    """The mean of that metric."""
     score = method.scores.get(main_metric(run))
     return None if score is None else score.mean
 
@@ -61,7 +61,7 @@ def main_score(run: Run, method: Method) -> float | None:
 def ranked(run: Run) -> list[Method]:
     """The methods, best first; then those that failed on some splits, and those without a result.
 
-    Means over different splits do not compare.
+    Means over different splits cannot be compared.
     """
 
     def place(method: Method) -> tuple[bool, bool, float]:
@@ -84,12 +84,12 @@ def behind_the_best(run: Run) -> list[tuple[Method, Difference]]:
 
 
 def difference(run: Run, a: Method, b: Method) -> Difference | None:
-    """Of the main scores; None where fewer than two splits have both."""
+    """Of the main scores; None if fewer than two splits have both."""
     return interval(run, *(method.scores.get(main_metric(run)) for method in (a, b)))
 
 
 def interval(run: Run, a: Score | None, b: Score | None) -> Difference | None:
-    """The same of two scores on the splits of a run."""
+    """The same for any two scores of a run."""
     if a is None or b is None:
         return None
     pairs = zip(a.values, b.values, strict=False)
@@ -104,7 +104,7 @@ def interval(run: Run, a: Score | None, b: Score | None) -> Difference | None:
 
 
 def not_distinguishable(run: Run, best: Method, others: list[Method]) -> list[Method]:
-    """Those whose difference to the best may be chance; of one split nothing is known."""
+    """Those whose difference from the best may be chance; after one split, all of them."""
     gaps = [difference(run, best, method) for method in others]
     return [m for m, gap in zip(others, gaps, strict=True) if gap is None or not gap.clear]
 
@@ -112,8 +112,8 @@ def not_distinguishable(run: Run, best: Method, others: list[Method]) -> list[Me
 def near_first(run: Run, methods: list[Method]) -> list[Method]:
     """The first method, and those that differ from it neither clearly nor by much.
 
-    Near is within one standard error: only among these simplicity may decide, as intervals of few
-    splits are so wide that methods far behind are in them as well.
+    That is within one standard error. Only among these may simplicity decide: the intervals of few
+    splits are so wide that they include methods that are far behind.
     """
     best, *others = methods
     found = best.scores[main_metric(run)].values
@@ -125,10 +125,10 @@ def near_first(run: Run, methods: list[Method]) -> list[Method]:
 
 
 def simplest(methods: list[Method]) -> list[Method]:
-    """Those of the methods that are as simple as any: baselines, then few components, no kernel.
+    """The simplest methods: baselines come first, then no kernel, then few components.
 
-    Planes of classes are no components, and not simpler than any number of them.
-    How long they took does not matter: it differs from run to run.
+    Methods without components, such as planes of classes, count as less simple than any number of
+    them. Times do not matter: they differ from run to run.
     """
     least = min(map(_effort, methods))
     return [method for method in methods if _effort(method) == least]
@@ -140,85 +140,24 @@ def _effort(method: Method) -> tuple[bool, bool, float]:
     return not method.baseline, "Kernel" in method.estimator, size
 
 
-# What stands for a number that was not measured.
-NOTHING = "\u2013"
-
-# Letters that reorder or hide the text around them, besides the control characters.
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
-
-def visible(text: str, limit: int = 60) -> str:
-    """Text from data on one line: nothing that steers a terminal, nothing endless.
-
-    >>> visible("a\\x1b[31mb")
-    'a\\\\x1b[31mb'
-    """
-    head = text[: limit + 1]
-    if len(head) > limit:
-        head = head[: limit - 1] + "…"
-    return "".join(_shown(c) for c in head)
-
-
-def _shown(character: str) -> str:
-    if unicodedata.category(character) not in _INVISIBLE:
-        return character
-    return character.encode("unicode_escape", "backslashreplace").decode()
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A plain number, or a dash for what was not measured."""
-    return NOTHING if value is None else f"{value:.{digits}f}"
-
-
-def measured(score: Score | None, digits: int = 3) -> str:
-    """Mean and standard deviation."""
-    if score is None or score.mean is None:
-        return NOTHING
-    if score.std is None:
-        return number(score.mean, digits)
-    return f"{score.mean:.{digits}f} ± {score.std:.{digits}f}"
-
-
-def short(value: float | None) -> str:
-    """A number of any size in few characters.
-
-    >>> short(428156.2), short(0.012345), short(1e9)
-    ('428156', '0.0123', '1e+09')
-    """
-    if value is None:
-        return NOTHING
-    return f"{value:.0f}" if 999.5 <= abs(value) < 1e7 else f"{value:.3g}"
-
-
-def measured_all(metric: str, scores: Iterable[Score | None]) -> list[str]:
-    """The same of several, with as many decimals each as suit the metric."""
-    scores = list(scores)
-    digits = decimals(metric, (score.mean for score in scores if score is not None))
-    return [measured(score, digits) for score in scores]
-
-
-def seconds(score: Score | None) -> str:
-    """A time with its unit."""
-    if score is None or score.mean is None:
-        return NOTHING
-    mean = score.mean
-    if mean < 1e-3:
-        return "< 1 ms"
-    return f"{mean * 1e3:.0f} ms" if mean < 1 else f"{mean:.2f} s"
-
-
 def label_word(run: Run) -> str:
     """What a label is called."""
     return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
 
 
 def label_words(run: Run) -> str:
-    """The same of several."""
+    """The plural of it."""
     return {"class": "classes"}.get(label_word(run), f"{label_word(run)}s")
 
 
+def most_frequent(run: Run, shown: int) -> str:
+    """Which labels are shown, unless all are."""
+    n = run.data.n_labels
+    return f"The {shown} most frequent of {n:,} {label_words(run)}. " if shown < n else ""
+
+
 def sizes(run: Run) -> dict[str, str]:
-    """How large the data are."""
+    """The size of the data."""
     found = {"samples": run.data.n_samples, "features": run.data.n_features}
     found[label_words(run)] = run.data.n_labels
     return {name: f"{value:,}" for name, value in found.items()}
@@ -244,7 +183,7 @@ def headline(run: Run) -> str:
 
 
 def _no_better_than_chance(run: Run, best: Method) -> str:
-    """Of classes and labels; the mean, which stands among the methods, is chance for numbers."""
+    """For classes and labels; for numbers, chance is the mean, which is one of the methods."""
     found = best.scores[main_metric(run)]
     chance = replace(found, values=[0.5] * len(found.values))
     gap = None if run.data.kind == "numbers" else interval(run, found, chance)
@@ -281,7 +220,7 @@ def _who_is_ahead(run: Run, done: list[Method]) -> str:
 
 
 def _advice(run: Run, level: list[Method]) -> str:
-    """The simplest of methods that are level and near; more splits where these decide nothing."""
+    """Take the simplest method near the best, or run more splits if these decide nothing."""
     guess = [m for m in level if m.estimator.startswith("Dummy")]
     if guess:
         return f"As even {_listed(guess)} is among them, more splits are needed (--repeats)."
@@ -294,7 +233,7 @@ def _advice(run: Run, level: list[Method]) -> str:
 
 
 def _which(taken: list[Method], some_are_far: bool) -> str:
-    """What to take of those that are near the first of them."""
+    """Which method to take among those near the best."""
     them = "those within one standard error of that" if some_are_far else "them"
     first, *others = simplest(taken)
     if len(taken) == 1:
@@ -321,9 +260,9 @@ def _next(method: Method, metric: str) -> str:
 
 
 def recommended(run: Run) -> Method | None:
-    """What to fit: the simplest of ours that is level with the best of ours, and near it.
+    """What to fit: the simplest method near the best one, baselines aside.
 
-    None where nothing beats a guess.
+    None if no method beats a guess.
     """
     ours = _of_ours(run)
     return simplest(near_first(run, ours))[0] if ours and not beaten_by(run) else None
@@ -334,7 +273,7 @@ def _of_ours(run: Run) -> list[Method]:
 
 
 def beaten_by(run: Run) -> str:
-    """The guess that is at least as good as the best of ours: "" if none is."""
+    """The guess that is at least as good as our best method; "" if there is none."""
     best = max((main_score(run, m) or 0.0 for m in _of_ours(run)), default=np.inf)
     guesses = {m.name: main_score(run, m) for m in run.methods if m.estimator.startswith("Dummy")}
     if run.data.kind != "numbers":
@@ -362,12 +301,6 @@ def _listed(methods: list[Method]) -> str:
     return listed([visible(method.name) for method in methods])
 
 
-def listed(names: list[str]) -> str:
-    """``a, b and c``."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def protocol_sentence(run: Run) -> str:
     """How it was measured."""
     p = run.protocol
@@ -390,7 +323,7 @@ def protocol_sentence(run: Run) -> str:
 
 
 def drawn_sentence(run: Run) -> str:
-    """How many of the samples the scatter shows."""
+    """How many samples the scatter shows."""
     drawn, n = len(run.points.rows), run.data.n_samples
     if drawn == n:
         return f"All {n:,} samples are drawn."

@@ -9,10 +9,10 @@ from typing import Any
 
 from eigenkit.evaluation.record import write_atomically
 from eigenkit.images.comparison import figures
+from eigenkit.report.cells import number, visible
 from eigenkit.report.html import asset, document, json_block, one_scope, policy
 from eigenkit.report.pieces import table_html, weights, whole_body
 from eigenkit.report.tables import Table
-from eigenkit.report.words import number, visible
 
 _HERE = "eigenkit.images.page"
 
