@@ -529,7 +529,7 @@ def test_for_unseen_views_every_view_is_a_row():
     sets[3] = ImageSet(sets[3].name, sets[3].pictures[:1])
     Y = np.hstack([Y, np.arange(60)[:, None] % 3 == 0, np.arange(60)[:, None] == 5])
     new, _ = drawn_by("c", 40, seed=1)
-    with pytest.warns(ImageWarning, match=r"here 1: term 3"):  # one set, though it shows two views
+    with pytest.warns(ImageWarning, match=r"not at all \(1\): 'term 3'"):
         model = ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(sets, Y)
     views = [(i, p) for i, one in enumerate(sets) for p in one.pictures]
     parts = [ImageSet(f"{sets[i].name} {p.view}", (p,)) for i, p in views]
@@ -611,7 +611,7 @@ def test_unlabelled_sets_and_few_sets(shapes):
     rare[10:12, 0] = 1
     rare[:5] = np.nan
     model = ImageAnnotator(["thumbnail"], size=(64, 64))
-    with pytest.warns(ImageWarning, match="fewer than 5 sets.*here 2: rare, never"):
+    with pytest.warns(ImageWarning, match=r"fewer than 5 sets.* \(2\): 'rare', 'never'"):
         model.fit(sets, np.hstack([Y, rare]), [*terms, "rare", "never"])
     assert model.few_ == ["rare", "never"]
     assert len(model._labelled_) == 55
@@ -737,7 +737,7 @@ def test_terms_as_a_sparse_matrix(shapes):
         ({"Y": "x"}, ValueError, "Y is not a matrix"),
         ({"Y": np.eye(60) + 1j}, ValueError, "Y is not a matrix"),
         ({"groups": np.zeros(60)}, ValueError, "all sets into one group"),
-        ({"groups": [1, 2]}, ValueError, "groups has the shape"),
+        ({"groups": [1, 2]}, ValueError, "groups has shape"),
         ({"terms": ["a"]}, ValueError, "terms names 1 columns, but Y has 9"),
         ({"terms": [*"abcdefgha"]}, ValueError, "terms has 'a' twice"),
     ],

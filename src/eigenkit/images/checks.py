@@ -86,16 +86,12 @@ def name_left_out(kernels: Sequence[str], size: tuple[int, int]) -> None:
 
 
 def check_groups(groups: Any, sets: Sequence[ImageSet]) -> np.ndarray:
-    """A name or number for every set."""
-    given = np.asarray(by_name("groups", groups, sets))
-    if given.shape != (len(sets),):
-        raise ValueError(
-            f"groups has the shape {given.shape}: give one for each of the {len(sets)} sets."
-        )
-    numbers = groups_of_samples(given, len(sets))
+    """A number for every set, the same for those of one group."""
+    given = by_name("groups", groups, sets)
+    numbers = groups_of_samples(given, len(sets), "for each of the {n} sets")
     if len(np.unique(numbers)) < 2:
         raise ValueError("groups puts all sets into one group: give at least 2 groups, or none.")
-    return numbers if given.dtype == object else given
+    return numbers
 
 
 def by_name(what: str, given: Any, sets: Sequence[ImageSet]) -> Any:

@@ -37,7 +37,8 @@ class Row:
         Mean AUC over terms; how often the first term is right; mean F1 over terms, with
         thresholds chosen inside the training part.
     seconds : float
-        Of choosing, fitting and predicting on all folds, without descriptors and kernels.
+        Of choosing, fitting and predicting on all folds, without descriptors. The annotator
+        computes the kernels, which the others are given.
     """
 
     name: str
@@ -247,14 +248,8 @@ def _set_kernel_weights(model: ImageAnnotator) -> Array:
 
 def _level(rows: Sequence[Row]) -> list[str]:
     """Those that are not told from the first by twice the standard error of the difference."""
-    best = rows[0].quality
-    found = []
-    for row in rows[1:]:
-        gap = best - row.quality
-        error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.inf
-        if gap.mean() <= 2 * error:
-            found.append(row.name)
-    return found
+    gaps = {row.name: _mean_and_error(rows[0].quality - row.quality) for row in rows[1:]}
+    return [name for name, (gap, error) in gaps.items() if gap <= 2 * error]
 
 
 def as_records(comparison: Comparison) -> list[dict[str, Any]]:
@@ -278,8 +273,7 @@ def _record(row: Row, plain: Row | None, recommended: str) -> dict[str, Any]:
 
 def _mean_and_error(values: Any) -> tuple[float, float]:
     x = np.asarray(values, dtype=float)
-    error = x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else 0.0
-    return float(x.mean()), float(error)
+    return float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x)))
 
 
 def figures(record: dict[str, Any]) -> list[str]:

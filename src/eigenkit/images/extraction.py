@@ -96,12 +96,10 @@ def _computed(
     cache: Cache | None,
     n_jobs: int | None,
 ) -> Iterator[tuple[str, dict[str, Array]]]:
-    batches = [pictures[i : i + BATCH] for i in range(0, len(pictures), BATCH)]
-    if n_jobs in (None, 1) or len(batches) == 1:
-        for picture in pictures:
-            yield picture.digest, _vectors(picture, descriptors, size, cache)
-        return
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    alone = n_jobs in (None, 1) or len(pictures) <= BATCH
+    step = 1 if alone else BATCH
+    batches = [pictures[i : i + step] for i in range(0, len(pictures), step)]
+    parallel = Parallel(n_jobs=1 if alone else n_jobs, return_as="generator")
     work = (delayed(_batch)(batch, descriptors, size, cache) for batch in batches)
     for batch, answers in zip(batches, parallel(work), strict=True):
         yield from zip((p.digest for p in batch), answers, strict=True)

@@ -141,7 +141,12 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
                 "views: remove the folder or fill it.",
             )
         yield from ((name, view, path) for view, path in found)
-    _tell_strange(strange)
+    tell_names(
+        [readable(path.name) for path in strange],
+        "files in no folder of a set, below the folders of views or with other names than "
+        f"{', '.join(SUFFIXES)} are left alone",
+        stacklevel=4,
+    )
 
 
 def _is_meant(name: str) -> bool:
@@ -169,19 +174,6 @@ def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str,
             yield view, path
         else:
             strange.append(path)
-
-
-def _tell_strange(strange: Sequence[Path]) -> None:
-    if strange:
-        kinds = sorted({path.suffix.lower() for path in strange} - {""})
-        warnings.warn(
-            "files in no folder of a set, below the folders of views or with other names than "
-            f"{', '.join(SUFFIXES)} are left alone, here {len(strange)} such as "
-            f"{shown(readable(strange[0].name))}"
-            + (f" ({', '.join(map(readable, kinds[:6]))})" if kinds else ""),
-            ImageWarning,
-            stacklevel=4,
-        )
 
 
 def _check_inside(root: Path, path: Path) -> None:

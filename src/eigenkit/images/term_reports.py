@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import auc_per_label, mean_auc, rates_of
-from eigenkit.exceptions import ImageWarning
+from eigenkit.images.folders import tell_names
 from eigenkit.images.ridge import precision_at_one
 from eigenkit.numerics.linalg import Array
 
@@ -55,13 +54,8 @@ def term_reports(
 def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
     """Terms of which n sets tell little, with a warning."""
     few = [t for t, m in zip(terms, support, strict=True) if m < FEW or m == n]
-    if few:
-        warnings.warn(
-            f"terms with fewer than {FEW} sets or with all of them are learned badly or not at "
-            f"all; here {len(few)}: {', '.join(few[:8])}",
-            ImageWarning,
-            stacklevel=5,
-        )
+    what = f"terms with fewer than {FEW} sets or with all of them are learned badly or not at all"
+    tell_names(few, what, stacklevel=6)
     return few
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -68,10 +69,10 @@ class Frame:
         """Patches of grey levels with mean 0 and deviation 1; flat ones are 0."""
         return self.once("patches", r, lambda: standardized(self.patches(self.grey[None], r)[:, 0]))
 
-    def once(self, what: str, r: int, make: object) -> Array:
+    def once(self, what: str, r: int, make: Callable[[], Array]) -> Array:
         """What was made before for patches of radius r (0 for the whole image), or now."""
         if (what, r) not in self._kept:
-            self._kept[what, r] = make()  # type: ignore[operator]
+            self._kept[what, r] = make()
         return self._kept[what, r]
 
 
