@@ -247,6 +247,7 @@ def test_what_is_wrong_is_said_at_once(client):
     ("error", "tries"), [(OSError("the disk is away"), 3), (ValueError("no rows"), 1)], ids=repr
 )
 def test_a_file_is_tried_again_where_the_disk_fails(error, tries, tmp_path, monkeypatch):
+    from eigenkit.files import Reading
     from eigenkit.models import _dask_worker
 
     def fails(*_):
@@ -255,9 +256,9 @@ def test_a_file_is_tried_again_where_the_disk_fails(error, tries, tmp_path, monk
 
     _TRIES.clear()
     monkeypatch.setattr(_dask_worker, "PAUSE", 0.0)
-    monkeypatch.setattr("eigenkit.files.open_file", fails)
+    monkeypatch.setattr(_dask_worker, "open_file", fails)
     with pytest.raises(type(error), match=str(error)):
-        _dask_worker.looked("a.csv", (), {})
+        _dask_worker.looked("a.csv", Reading())
     assert len(_TRIES) == tries
 
 
@@ -295,6 +296,20 @@ def test_files_are_read_by_the_workers(client, tmp_path):
     here = LDA().fit(RowBlocks.from_files(pattern, task="classes"))
     np.testing.assert_allclose(model.coef_, here.coef_, rtol=1e-8, atol=1e-10)
     assert model.classes_.tolist() == here.classes_.tolist()
+
+
+@pytest.mark.parametrize("in_columns", [True, False])
+def test_labels_of_files_have_the_same_order_as_here(in_columns, client, tmp_path):
+    for i, names in enumerate((("2", "10"), ("2", "10", "9"))):
+        rows = [f"{j % 5},{j % 7},{'|'.join(names[: j % 3 + 1])}\n" for j in range(30)]
+        (tmp_path / f"p{i}.csv").write_text("a,b,tags\n" + "".join(rows))
+        marks = [f"{j % 5},{j % 7},{j % 2},{j % 3 // 2}\n" for j in range(30)]
+        (tmp_path / f"q{i}.csv").write_text("a,b,tag_2,tag_10\n" + "".join(marks))
+    files = str(tmp_path / ("q*.csv" if in_columns else "p*.csv"))
+    how = {"labels": "tag_*"} if in_columns else {"labels": "tags", "label_separator": "|"}
+    there, here = RowBlocks.from_dask(client, files, **how), RowBlocks.from_files(files, **how)
+    for (_, y, _), (_, expected) in zip(there.triples(), here, strict=True):
+        np.testing.assert_array_equal(y, expected)
 
 
 def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):

@@ -108,17 +108,12 @@ def fit_on_cluster(
     Only sums over the rows come here and, for an SVM on top, the scores of all rows. The rows that
     the workers skip are added to ``bad``.
     """
-    found = find(method)
-    source = open_file(paths(pattern)[0], replace(options, stream=True))
+    found, options = find(method), replace(options, stream=True)
+    source = open_file(paths(pattern)[0], options)
     if source.text_names:
         raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
-    reading = {} if task is None else {"task": task}
-    reading |= {
-        name: value
-        for name, value in vars(options).items()
-        if name not in ("labels", "stream") and value != getattr(Reading, name)
-    }
-    blocks = blocks_of(client, pattern, None, options.labels, None, reading, by_name=True)
+    options = replace(options, task=task or options.task)
+    blocks = blocks_of(client, pattern, None, None, options, by_name=True)
     if blocks.kind is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")
     columns = tuple(source.label_names)

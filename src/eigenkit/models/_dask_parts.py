@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files import Reading
 from eigenkit.files._errors import Skipped
+from eigenkit.files._reading import paths
+from eigenkit.files._several import check_columns
+from eigenkit.files._targets import by_kind, check_alike, class_values, natural
 from eigenkit.models._dask_blocks import DaskBlocks, result_of
 from eigenkit.models._dask_worker import Looked, checked_part, looked, read_part
 from eigenkit.shell import what_is
@@ -19,9 +24,8 @@ def blocks_of(
     client: Any,
     parts: Any,
     y: Any,
-    labels: Any,
     classes: Any,
-    reading: dict[str, Any],
+    options: Reading,
     *,
     by_name: bool = False,
 ) -> DaskBlocks:
@@ -31,14 +35,14 @@ def blocks_of(
     register_sizes()
     files = parts if isinstance(parts, list | tuple) and parts else [parts]
     if all(isinstance(each, str) for each in files):
-        return _files(client, parts, labels, classes, reading, by_name)
-    return DaskBlocks(client, _parts(client, parts, y, labels, reading), classes)
-
-
-def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]) -> list[Any]:
-    """Futures of lists of blocks."""
-    if reading or len(labels):
+        return _files(client, parts, classes, options, by_name)
+    if options != Reading(stream=True):
         raise TypeError("labels and options of reading go with files: give y with the rows.")
+    return DaskBlocks(client, _parts(client, parts, y), classes)
+
+
+def _parts(client: Any, parts: Any, y: Any) -> list[Any]:
+    """Futures of lists of blocks."""
     if hasattr(parts, "to_delayed"):
         return _collection(client, parts, y)
     if y is not None:
@@ -109,22 +113,16 @@ def _row_chunks(name: str, collection: Any) -> list[Any]:
     return list(np.ravel(delayed))
 
 
-def _files(
-    client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
-) -> DaskBlocks:
+def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: bool) -> DaskBlocks:
     """One part for each file, read by a worker, after a look at all labels so that they agree."""
-    from eigenkit.files._reading import paths
-    from eigenkit.files._several import check_columns
-    from eigenkit.files._targets import by_kind, check_alike, class_values
-
     names = paths(files)
-    found = _looked(client, names, labels, reading)
+    found = _looked(client, names, options)
     check_columns(found)
     if len({each.words for each in found}) > 1:  # words in one file, words in all
-        if "task" not in reading:
+        if options.task is None:
             check_alike({each.path: by_kind(each.names) for each in found})
-        reading = {**reading, "words": True}
-        found = _looked(client, names, labels, reading)
+        options = replace(options, words=True)
+        found = _looked(client, names, options)
     kinds = {each.kind for each in found}
     if len(kinds) > 1:
         raise ValueError(
@@ -132,24 +130,32 @@ def _files(
             "they are with task=."
         )
     width = max(each.width for each in found)
-    known = sorted({name for each in found for name in each.names})
+    known = _all_names([each.names for each in found])
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
-    how = labels, reading, known, values
-    parts = [client.submit(_sized, read_part, path, *how, width) for path in names]
+    how = options, known, values, width
+    parts = [client.submit(_sized, read_part, path, *how) for path in names]
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
     made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
     made.skipped = reduce(Skipped.with_more, (each.skipped for each in found), Skipped())
-    if reading.get("on_error") == "skip":
+    if options.on_error == "skip":
         made.skipped_ = made.skipped.described()
     return made
 
 
-def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Looked]:
+def _all_names(names: Sequence[tuple[str, ...]]) -> list[str]:
+    """The names of all files, in the order that they would have in a single one."""
+    first = names[0]
+    if all(each == first for each in names):
+        return list(first)
+    return sorted({name for each in names for name in each}, key=natural)
+
+
+def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
     """What every file holds, as the workers see it."""
-    futures = client.map(looked, names, labels=labels, reading=reading)
+    futures = client.map(looked, names, options=options)
     return [result_of(client, future) for future in futures]
 
 

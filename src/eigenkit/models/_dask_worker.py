@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files import Reading, open_file
 from eigenkit.models._blocks import drawn, in_fold, sliceable, triple
+from eigenkit.models._file_blocks import parsed
 from eigenkit.models._linear import scores_of
 from eigenkit.numerics.threads import blas_threads, plus
 
@@ -133,8 +135,8 @@ class Looked:
     skipped: Any
 
 
-def looked(path: str, labels: Any, reading: dict[str, Any]) -> Looked:
-    blocks, target, source = _parsed(path, labels, reading)
+def looked(path: str, options: Reading) -> Looked:
+    blocks, target, source = _parsed(path, options)
     return Looked(
         path,
         source.feature_names,
@@ -149,29 +151,21 @@ def looked(path: str, labels: Any, reading: dict[str, Any]) -> Looked:
     )
 
 
-def _parsed(path: str, labels: Any, reading: dict[str, Any], tries: int = TRIES) -> Any:
-    from eigenkit.files import Reading, open_file
-    from eigenkit.models._file_blocks import parsed
-
+def _parsed(path: str, options: Reading, tries: int = TRIES) -> Any:
     try:
-        source = open_file(path, Reading(labels=tuple(labels), stream=True, **reading))
-        return *parsed(source, source.options.task, "none", "error", None, part=True), source
+        source = open_file(path, options)
+        return *parsed(source, options.task, "none", "error", None, part=True), source
     except OSError:  # other errors would occur again
         if tries == 1:
             raise
     time.sleep(PAUSE)
-    return _parsed(path, labels, reading, tries - 1)
+    return _parsed(path, options, tries - 1)
 
 
 def read_part(
-    path: str,
-    labels: Any,
-    reading: dict[str, Any],
-    known: list[str],
-    values: np.ndarray | None,
-    width: int,
+    path: str, options: Reading, known: list[str], values: np.ndarray | None, width: int
 ) -> list[Any]:
-    blocks, target, _ = _parsed(path, labels, reading)
+    blocks, target, _ = _parsed(path, options)
     part = []
     for block in blocks:
         if values is not None:

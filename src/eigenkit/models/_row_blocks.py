@@ -251,7 +251,8 @@ class RowBlocks(Blocks):
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         known = None if classes is None else np.asarray(classes)
         with python_words(), hinting():
-            return blocks_of(client, parts, y, names, known, reading)
+            options = Reading(labels=names, stream=True, **reading)
+            return blocks_of(client, parts, y, known, options)
 
     @classmethod
     def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
