@@ -499,6 +499,18 @@ def test_dense_arff(tmp_path: Path) -> None:
     assert data.X[0].tolist() == [1, 2.5]
 
 
+@pytest.mark.parametrize("line", ['% a 5" disk', "@attribute 'size in \"' numeric"])
+def test_a_quote_in_the_header_of_arff_ends_with_its_line(line, tmp_path):
+    path = tmp_path / "a.arff"
+    own = line.startswith("@")
+    header = ["@relation r", line, "@attribute b numeric", "@attribute c {x,y}", "@data"]
+    rows = [f"{'7,' * own}{i},{'xy'[i % 2]}" for i in range(4)]
+    path.write_text("\n".join([*header, *rows]))
+    data = read(open_file(str(path), Reading(labels=("c",))))
+    assert data.X[:, -1].tolist() == [0, 1, 2, 3]
+    assert data.labels == ["x", "y", "x", "y"]
+
+
 def test_meka_counts_labels_in_the_relation(tmp_path: Path) -> None:
     assert open_file(str(write(tmp_path / "a.arff", ARFF)), Reading(ignore=("kind",))).label_names \
         == ["a b"]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,22 +62,24 @@ class Arff(Delimited):
         self.names = []
         self.types: list[str] = []
         self.relation = ""
-        lines = Lines(self.origin, self.encoding)
-        while True:
-            number, line = _next_line(lines)
-            if line is None:
-                raise self.error("it has no @data: this is not an ARFF file.")
+        lines = chain.from_iterable(map(split_lines, self.origin.text(self.encoding)))
+        for self.data_line, line in enumerate(lines, start=1):  # up to that of @data
             word = line.split(None, 1)[0].lower() if line.strip() else ""
             if word == "@relation":
                 self.relation = line
             elif word == "@attribute":
-                self._attribute(number, line.strip())
+                self._attribute(self.data_line, line.strip())
             elif word == "@data":
                 break
             elif word and not word.startswith("%"):
-                raise self.error(f"{shown(line.strip())} is not a header.", line=number)
+                raise self.error(f"{shown(line.strip())} is not a header.", line=self.data_line)
+        else:
+            raise self.error("it has no @data: this is not an ARFF file.")
         check_unique(self.path, self.names)
-        self._first_row(lines)
+        first = next((line for line in lines if line.strip() and not line.startswith("%")), None)
+        if first is None:
+            raise self.error("it holds a header and no rows.")
+        self.sparse = first.lstrip().startswith("{")
 
     def _attribute(self, number: int, line: str) -> None:
         match = _ATTRIBUTE.match(line)
@@ -85,16 +88,6 @@ class Arff(Delimited):
         name, kind = match.groups()
         self.names.append(_unquoted(name))
         self.types.append(kind.strip())
-
-    def _first_row(self, lines: Lines) -> None:
-        self.data_line = lines.number
-        while True:
-            _, line = _next_line(lines)
-            if line is None:
-                raise self.error("it holds a header and no rows.")
-            if line.strip() and not line.startswith("%"):
-                self.sparse = line.lstrip().startswith("{")
-                return
 
     def _check_types(self) -> None:
         for j in self.roles.features:
@@ -134,8 +127,7 @@ class Arff(Delimited):
 
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         lines = Lines(self.origin, self.encoding)
-        while lines.number < self.data_line:
-            lines.take(min(n_rows, self.data_line - lines.number))
+        lines.skip(self.data_line)
         while True:
             first, block = lines.take(n_rows)
             if not block:
@@ -198,11 +190,6 @@ class Arff(Delimited):
         """The value of an attribute that a sparse row leaves out."""
         values = _values(self.types[j])
         return values[0] if values else "0"
-
-
-def _next_line(lines: Lines) -> tuple[int, str | None]:
-    number, found = lines.take(1)
-    return number, split_lines(found)[0] if found else None
 
 
 def _unquoted(word: str) -> str:

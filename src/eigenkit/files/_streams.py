@@ -206,6 +206,11 @@ class Lines:
             quotes += part.count(b'"') if b'"' in part else 0  # most have none
         return first, b"".join(parts)
 
+    def skip(self, n: int) -> None:
+        """Go on after line ``n``, whatever quotes there are before."""
+        while self.number < n and self._part(n - self.number):
+            pass
+
     def _part(self, n: int) -> bytes:
         """At most ``n`` lines of the current piece."""
         if self._at == len(self._piece):

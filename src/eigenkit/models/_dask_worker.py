@@ -154,7 +154,7 @@ def looked(path: str, options: Reading) -> Looked:
 def _parsed(path: str, options: Reading, tries: int = TRIES) -> Any:
     try:
         source = open_file(path, options)
-        return *parsed(source, options.task, "none", "error", None, part=True), source
+        return *parsed(source, "none", "error", None, part=True), source
     except OSError:  # other errors would occur again
         if tries == 1:
             raise

@@ -71,7 +71,6 @@ def note(digest: Any, block: Block) -> None:
 
 def parsed(
     source: Source,
-    task: str | None,
     scale: str,
     missing: str,
     folder: str | None,
@@ -83,6 +82,7 @@ def parsed(
     The file is parsed once if nothing is learned from the features (scales, means in place of
     missing values, words), and otherwise once more for each of those.
     """
+    task = source.options.task
     if task == "classes":
         source.take_labels_as_words()
     scratch = Scratch(folder)

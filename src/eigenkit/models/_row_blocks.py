@@ -196,7 +196,7 @@ class RowBlocks(Blocks):
         options = Reading(labels=names, stream=True, **told, **reading)
         with python_words(), hinting():
             source = open_files(files, options)
-            blocks, target = parsed(source, task, scale, missing, scratch)
+            blocks, target = parsed(source, scale, missing, scratch)
         if target is None or target.kind != "classes":
             made = cls.stored(blocks)
         else:
