@@ -323,3 +323,10 @@ def test_components_of_one_feature_are_tied_and_keep_the_order_of_their_labels()
         make = partial(LeastSquaresProjection, target="clique", alpha=20.0, l1_ratio=1.0, tol=1e-12)
         models = make().fit(X[copies], Y[copies]), make().fit(X, Y, sample_weight=weight)
         np.testing.assert_allclose(*(model.components_ for model in models), atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", ["much", -1.0])
+def test_a_plan_checks_the_parameters(alpha, rng):
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    with pytest.raises(ValueError, match=r"alpha=.* is not valid"):
+        LeastSquaresProjection(alpha=alpha, l1_ratio=1.0).plan(X, Y)

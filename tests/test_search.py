@@ -322,3 +322,13 @@ def test_rows_of_zero_weight_are_no_part_of_the_folds_of_blocks(rng) -> None:
         left, right = (getattr(m, "cv_results_", None) or {"": m.fold_errors_} for m in (a, b))
         for name in left:
             np.testing.assert_allclose(left[name], right[name], rtol=1e-9)
+
+
+def test_alphas_are_taken_in_their_order_whatever_holds_them():
+    """A series has labels of its own, and a set no places."""
+    X, y = load_iris(return_X_y=True)
+    alphas = [1e-3, 1.0, 1e6]
+    expected = AlphaSearchCV(LDA(), alphas=alphas).fit(X, y)
+    series = AlphaSearchCV(LDA(), alphas=pd.Series(alphas, index=[2, 1, 0])).fit(X, y)
+    assert series.alpha_ == expected.alpha_ == 1e-3
+    assert AlphaSearchCV(LDA(), alphas=set(alphas)).fit(X, y).alpha_ in alphas

@@ -1,7 +1,11 @@
 from ._alphas import alpha_path as alpha_path
 from ._estimator import Projection as Projection
 from .bayesian_cca import BayesianCCA as BayesianCCA
-from .cca import CCA as CCA, CanonicalRidge as CanonicalRidge
+from .cca import (
+    CCA as CCA,
+    CanonicalRidge as CanonicalRidge,
+    OrthonormalizedPLS as OrthonormalizedPLS,
+)
 from .graph_regularized import GraphRegularized as GraphRegularized
 from .hypergraph import (
     HypergraphClustering as HypergraphClustering,
@@ -26,7 +30,6 @@ from .multilabel import (
 )
 from .multiple_kernels import MultipleKernelProjection as MultipleKernelProjection
 from .multiview import MultiviewCCA as MultiviewCCA
-from .opls import OrthonormalizedPLS as OrthonormalizedPLS
 from .orthogonal_pls import OrthogonalPLS as OrthogonalPLS
 from .pca import PCA as PCA
 from .planes import GEPSVM as GEPSVM, ReGEC as ReGEC

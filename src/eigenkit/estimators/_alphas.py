@@ -34,6 +34,11 @@ def check_has_alpha(estimator: Any) -> None:
         )
 
 
+def check_alphas(alphas: Any) -> list[float]:
+    """The alphas of any sequence, in its order."""
+    return [check_real("alphas", alpha) for alpha in check_sequence("alphas", alphas, "numbers")]
+
+
 def alpha_path(
     estimator: Projection,
     X: Any,
@@ -67,8 +72,7 @@ def alpha_path(
     [0.1, 10.0]
     """
     check_has_alpha(estimator)
-    given = check_sequence("alphas", alphas, "numbers")
-    alphas = [check_real("alphas", alpha) for alpha in given]
+    alphas = check_alphas(alphas)
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
     problem = first._problem(first._sample(X, y, sample_weight))

@@ -18,8 +18,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._block_scores import for_score, score_of_blocks
-from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, take_blocks
+from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_y_given, labels_of
 from eigenkit.estimators._notebook import Shown
@@ -69,8 +68,7 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        take_blocks(cls, ROW_BY_ROW)
-        take_blocks(cls, ("score",), for_score)
+        take_blocks(cls, *ROW_BY_ROW, "score")
 
     # -- what a subclass says ----------------------------------------------------------
 
@@ -218,7 +216,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)  # where scikit-learn's set_output comes in
-        take_blocks(cls, ("transform",))
+        take_blocks(cls, "transform")
 
     @property
     def _n_features_out(self) -> int:

@@ -12,9 +12,9 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, regression
 from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
 from eigenkit.estimators._streams import Result
+from eigenkit.estimators.cca import OrthonormalizedPLS
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
-from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.moments import Problem
 from eigenkit.numerics.linalg import Array

@@ -177,6 +177,7 @@ class LeastSquaresProjection(Projection):
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would find W on these data, and why, without fitting."""
+        self._settings()
         if self.alpha * self.l1_ratio:
             return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})
         return super().plan(X, y, sample_weight)

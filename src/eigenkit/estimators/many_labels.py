@@ -22,7 +22,7 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
-from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.cca import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array

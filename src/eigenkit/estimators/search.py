@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenkit.data.protocol import fits
-from eigenkit.estimators._alphas import alpha_path, check_has_alpha
+from eigenkit.estimators._alphas import alpha_path, check_alphas, check_has_alpha
 from eigenkit.estimators._block_folds import FoldSums, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._folds import (
@@ -107,14 +107,16 @@ class AlphaSearchCV(Search):
         self.head = head
         self.rule = rule
 
-    def _settings(self) -> None:
+    def _settings(self) -> list[float]:
+        """The alphas to try."""
         check_choice("rule", self.rule, RULES)
         check_has_alpha(self.estimator)
         if self.head is not None and not hasattr(self.head, "fit"):
             raise TypeError(f"head is {what_is(self.head)}: give an estimator, or None.")
+        return check_alphas(self.alphas)
 
-    def _solve(self, problem: Samples, settings: None) -> Array:
-        """Scores of every alpha (columns) on every split (rows)."""
+    def _solve(self, problem: Samples, settings: list[float]) -> tuple[Array, Array]:
+        """The alphas, and scores of every alpha (columns) on every split (rows)."""
         X, y, weight, _ = problem
         if not isinstance(X, Blocks):
             # One look at all the data first: bad input is refused before it is cut into folds.
@@ -122,28 +124,25 @@ class AlphaSearchCV(Search):
         judge = self.estimator if self.head is None else self.head
         rows = []
         for fold in self._folds(problem, judge):
-            models = alpha_path(self.estimator, fold.X, fold.y, self.alphas, fold.weight)
+            models = alpha_path(self.estimator, fold.X, fold.y, settings, fold.weight)
             rows.append([held_out_score(model, fold, self.scoring, self.head) for model in models])
-        return np.array(rows, dtype=np.float64)
+        return np.array(settings), np.array(rows, dtype=np.float64)
 
-    def _keep(self, problem: Samples, scores: Array) -> None:
-        mean, best = scores.mean(axis=0), self._choose(scores)
-        self.alpha_ = float(self.alphas[best])
+    def _keep(self, problem: Samples, solution: tuple[Array, Array]) -> None:
+        alphas, scores = solution
+        # One standard error prefers the strongest.
+        order = np.argsort(-alphas, kind="stable") if self.rule != "min" else np.arange(len(alphas))
+        best = order[best_of(scores[:, order], self.rule)]
+        mean = scores.mean(axis=0)
+        self.alpha_ = float(alphas[best])
         self.best_score_ = float(mean[best])
         self.cv_results_ = {
-            "alpha": np.asarray(self.alphas, dtype=np.float64),
+            "alpha": alphas,
             "mean_test_score": mean,
             "std_test_score": scores.std(axis=0),
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
         }
         self._keep_best(problem, alpha=self.alpha_)
-
-    def _choose(self, scores: Array) -> int:
-        """The column of the best alpha, by the rule."""
-        order = np.arange(scores.shape[1])
-        if self.rule == "one_standard_error":  # prefers the strongest
-            order = np.argsort(-np.asarray(self.alphas, dtype=np.float64), kind="stable")
-        return int(order[best_of(scores[:, order], self.rule)])
 
 
 def l1_path(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._block_scores import Paired, paired
+from eigenkit.estimators._blocks import Paired, paired
 from eigenkit.estimators._both_sides import BothSides, CentredSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
