@@ -102,7 +102,7 @@ needs_dense = pytest.mark.skipif(
 @needs_dense
 @pytest.mark.parametrize("n", [1, 3, 16, 37])
 @pytest.mark.parametrize("d", [1, 2, 4, 7, 30])
-@pytest.mark.parametrize("k", [4, 8, 12, 16, 20, 64])
+@pytest.mark.parametrize("k", [1, 4, 5, 8, 12, 16, 20, 63, 64])
 def test_dense_rows_with_few_columns(rng, n, d, k):
     X = rng.normal(size=(n, d + 3))[:, 1 : d + 1]  # rows that are not next to each other
     V, offset, H = rng.normal(size=(d, k)), rng.normal(size=(1, k)), rng.normal(size=(n, k))

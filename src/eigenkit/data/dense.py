@@ -283,17 +283,15 @@ class Dense(Centered):
 
 def _cross(P: Array, U: Array) -> Array:
     """P'U."""
-    k = U.shape[1]
-    if _narrow(P, k):
-        return compiled.dense_gradient(P, None, None, _wide(U))[1][:, :k]
+    if _narrow(P, U.shape[1]):
+        return compiled.dense_gradient(P, None, None, U)[1]
     return np.asarray((U.T @ P).T)
 
 
 def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
     """``out = P V - 1 offset'``."""
-    k = V.shape[1]
-    if _narrow(P, k):
-        out[:] = compiled.dense_gradient(P, _wide(V), _wide(offset[None, :]), slope=False)[0][:, :k]
+    if _narrow(P, V.shape[1]):
+        out[:] = compiled.dense_gradient(P, V, offset[None, :], slope=False)[0]
     else:
         np.matmul(P, V, out=out)
         out -= offset
@@ -301,11 +299,8 @@ def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
 
 def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
     """Z = P V - 1 offset' and P'(Z - H)."""
-    k = V.shape[1]
-    if _narrow(P, k):
-        wide = _wide(V), _wide(offset[None, :]), None if H is None else _wide(H)
-        Z, slope = compiled.dense_gradient(P, *wide)
-        return Z[:, :k], slope[:, :k]
+    if _narrow(P, V.shape[1]):
+        return compiled.dense_gradient(P, V, offset[None, :], H)
     Z = P @ V
     Z -= offset
     gap = Z if H is None else Z - H
@@ -315,13 +310,3 @@ def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, 
 def _narrow(P: Array, k: int) -> bool:
     """Whether the compiled products are the faster ones; with one column BLAS copies nothing."""
     return 1 < k <= compiled.WIDEST and compiled.takes_dense(P)
-
-
-def _wide(A: Array) -> Array:
-    """A with columns of zeros up to a multiple of four, in the order of rows."""
-    n, k = A.shape
-    if k % 4 == 0:
-        return np.ascontiguousarray(A, dtype=np.float64)
-    wide = np.zeros((n, -(-k // 4) * 4))
-    wide[:, :k] = A
-    return wide

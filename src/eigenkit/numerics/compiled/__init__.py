@@ -124,18 +124,29 @@ def dense_gradient(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Z = X V - 1 offset' and X'(Z - H), for what :func:`takes_dense` takes; X'H without V.
 
-    V, offset and H are float64, C-contiguous and of one width. ``slope=False`` is for Z alone.
+    V, offset (of one row) and H have as many columns. ``slope=False`` is for Z alone.
     """
-    (n, d), like = X.shape, H if V is None else V
-    assert like is not None
-    k = like.shape[1]
-    Z = np.empty((0 if V is None else n, k))
-    S = np.zeros((d if slope else 0, k))
+    n, d = X.shape
+    k = next(A.shape[1] for A in (V, H) if A is not None)
+    V, offset, H = (None if A is None else _in_fours(A) for A in (V, offset, H))
+    width = -(-k // 4) * 4
+    Z = np.empty((0 if V is None else n, width))
+    S = np.zeros((d if slope else 0, width))
     stride = X.strides[0] // X.itemsize
     given = V, offset, H, Z, S if slope else None
     arrays = [None if A is None else A.ctypes.data for A in given]
-    _typed("dense_gradient", "qqpqqppppp")(n, d, X.ctypes.data, stride, k, *arrays)
-    return Z, S
+    _typed("dense_gradient", "qqpqqppppp")(n, d, X.ctypes.data, stride, width, *arrays)
+    return Z[:, :k], S[:, :k]
+
+
+def _in_fours(A: np.ndarray) -> np.ndarray:
+    """A with columns of zeros up to a multiple of four, in float64 and in the order of rows."""
+    n, k = A.shape
+    if k % 4 == 0:
+        return np.ascontiguousarray(A, dtype=np.float64)
+    wide = np.zeros((n, -(-k // 4) * 4))
+    wide[:, :k] = A
+    return wide
 
 
 def dense_sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +159,7 @@ def dense_sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def takes_dense(X: np.ndarray) -> bool:
-    """Whether the dense functions take X, with 4, 8, ... up to WIDEST columns."""
+    """Whether the dense functions take X, with up to WIDEST columns."""
     plain = X.dtype == np.float64 and X.dtype.isnative and X.flags.aligned
     whole_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0
     return plain and whole_rows and takes_gradients()
