@@ -79,7 +79,7 @@ def run(study: Study) -> Iterator[Block]:
 
 
 def _claims(runs: Runs) -> Iterator[Claim]:
-    """What the thesis says of Tables 6.1 to 6.4."""
+    """What the thesis says about Tables 6.1 to 6.4."""
     columns = runs.distinct()
 
     def f1(column: Column, row: str) -> float:

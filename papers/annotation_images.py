@@ -155,7 +155,7 @@ def _claims(found: dict[int, Any]) -> Iterator[Claim]:
 
 
 def seconds(n: int, k: int, p: int = 23) -> float:
-    """Of finding the weights of p kernels between n sets with k terms, by the star target."""
+    """The time to find the weights of p kernels between n sets with k terms, by the star target."""
     rng = np.random.default_rng([n, k])
     Z = rng.standard_normal((n, 40))
     Y = (Z[:, :8] @ rng.standard_normal((8, k)) + rng.standard_normal((n, k)) > 2).astype(float)

@@ -85,7 +85,7 @@ class Images:
 
 
 def in_words(kind: Kind) -> str:
-    """Name and factor, which the cosine has not."""
+    """The name and, except for the cosine, the factor."""
     return kind[0] if kind[0] == "cosine" else f"{kind[0]} {kind[1]:g}"
 
 

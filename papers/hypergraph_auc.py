@@ -175,7 +175,7 @@ def _main_figure(cases: list[ml.Case], found: dict[str, ml.Found]) -> Figure:
 
 
 def _claims(cases: list[ml.Case], found: dict[str, ml.Found]) -> Iterator[Claim]:
-    """What the thesis says of Table 4.2."""
+    """What the thesis says about Table 4.2."""
     names = list(ml.TECHNIQUES)
     means = [{row: mean_auc(p) for row, p in found[case.title].items()} for case in cases]
     gain = [m[f"LS-{t}_2"] - m[f"LS-{t}"] for m in means for t in names]
@@ -204,7 +204,7 @@ _PAIRS = (("", ""), ("_2", "r"))
 
 
 def _facts(cases: list[ml.Case], found: dict[str, ml.Found]) -> Iterator[Note]:
-    """What the paper says of its table, checked on ours."""
+    """What the paper says about its table, checked on ours."""
     for case in cases:
         mine = {row: mean_auc(pairs) for row, pairs in found[case.title].items()}
         names = list(ml.TECHNIQUES)

@@ -21,7 +21,7 @@ from papers.annotation_trial import Numbers
 def patterns(
     arrays: Mapping[str, np.ndarray], *, unlabelled: bool = False
 ) -> tuple[list[ImageSet], Array, list[str]]:
-    """Of the data set bdgp_patterns: the pictures of every annotated gene, and its terms.
+    """The pictures of every annotated gene in the data set bdgp_patterns, and its terms.
 
     ``unlabelled``: after them also all other genes, whose terms are NaN.
     """
@@ -91,7 +91,7 @@ class ImageSets:
         ]
 
     def choose(self, n_terms: int, n_sets: int, seed: int) -> tuple[Numbers, Numbers]:
-        """The most frequent terms, and sets that carry one of them at least."""
+        """The most frequent terms, and the sets that carry at least one of them."""
         terms = np.sort(np.argsort(-self.Y.sum(axis=0), kind="stable")[:n_terms])
         carried = np.flatnonzero(self.Y[:, terms].any(axis=1))
         return terms, np.random.default_rng([seed, n_terms]).permutation(carried)[:n_sets]

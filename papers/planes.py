@@ -81,7 +81,7 @@ def _moons(seed: int) -> Dataset:
 
 
 def linear_models() -> dict[str, Any]:
-    """As in Table 1, and what users would pick instead."""
+    """The methods of Table 1, and what users would choose instead."""
     return {
         "ReGEC": ReGEC(),
         "GEPSVM": GEPSVM(),

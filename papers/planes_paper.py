@@ -12,7 +12,7 @@ Pairs = list[tuple[Array, np.ndarray]]
 
 
 class Reported(NamedTuple):
-    """What the paper says of a set: settings, percent of ReGEC, GEPSVM and SVM, and seconds.
+    """What the paper says about a set: settings, percent of ReGEC, GEPSVM and SVM, and seconds.
 
     Seconds are those of ReGEC, GEPSVM and LIBSVM. The linear kernel has no settings.
     """

@@ -120,7 +120,7 @@ class Study:
     missing: list[str] = field(default_factory=list)
 
     def dataset(self, name: str) -> Dataset | None:
-        """A data set, or None, noted in the result, if it is not to be had."""
+        """A data set, or None if it is not available, which the result notes."""
         try:
             return load_dataset(name, random_state=self.seed)
         except DatasetNotFound as error:
@@ -129,7 +129,7 @@ class Study:
             return None
 
     def datasets(self, names: Iterable[str]) -> dict[str, Dataset]:
-        """Those of the data sets that are to be had."""
+        """The data sets that are available."""
         found = {name: self.dataset(name) for name in names}
         return {name: data for name, data in found.items() if data is not None}
 

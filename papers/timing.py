@@ -168,7 +168,7 @@ def _measure(
 def time_sweeps(
     study: Study, sweeps: Sequence[Sweep], approaches: Approaches
 ) -> Iterator[tuple[Sweep, Times]]:
-    """The times of every sweep whose data are to be had."""
+    """The times of every sweep whose data are available."""
     repetitions = 1 if study.quick else 2
     for sweep in sweeps:
         data = _data(study, sweep.dataset)

@@ -168,7 +168,7 @@ def gaps(sizes: tuple[int, ...], n_features: int, found: Curves) -> list[float |
 
 
 def run(study: Study) -> Iterator[Block]:
-    """Figures 4.2 and 4.3, and what the paper says of them."""
+    """Figures 4.2 and 4.3, and what the paper says about them."""
     rows: list[tuple[str, ...]] = []
     values: list[list[float | None]] = []
     places: list[str] = []

@@ -7,7 +7,7 @@ import pytest
 from eigenkit import CCA, LDA
 from eigenkit.evaluation import evaluate
 from eigenkit.evaluation.record import from_dict
-from eigenkit.report import compare_html, compare_text
+from eigenkit.report import compare_html, compare_text, write_record
 from eigenkit.report.alike import clustered, coinciding, natural
 from report_records import HOSTILE, classes, hostile
 
@@ -66,6 +66,21 @@ def test_curves_that_coincide_are_named():
     assert coinciding(run.methods, lambda m: [1.0, 0.5]).startswith("The curves of lda, cca")
     assert coinciding(run.methods, lambda m: [float(run.methods.index(m))]) == ""
     assert coinciding(run.methods, lambda m: None) == ""
+
+
+def test_runs_of_one_file_name_are_told_apart_by_their_folders(tmp_path):
+    from click.testing import CliRunner
+
+    from eigenkit.cli import app
+
+    paths = [tmp_path / ("in a very long folder " * 3) / day / "run.json" for day in ("mon", "tue")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        write_record(classes(), path)
+    shown = CliRunner().invoke(app, ["report", *map(str, paths)])
+    assert shown.exit_code == 0, shown.output
+    heads = [line.split() for line in shown.output.splitlines() if line.startswith("  method ")]
+    assert heads[0] == ["method", "mon/run", "tue/run"]
 
 
 def test_a_model_is_a_page_too(tmp_path):

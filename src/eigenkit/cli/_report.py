@@ -40,9 +40,13 @@ def report(
 
 
 def _short_names(paths: list[str]) -> list[str]:
-    """File names, or whole paths if two file names are the same."""
-    short = [Path(path).stem for path in paths]
-    return short if len(set(short)) == len(short) else paths
+    """File names, with as many folders before them as tell them apart."""
+    places = [Path(path).absolute().with_suffix("").parts for path in paths]
+    for n in range(1, max(map(len, places)) + 1):
+        names = ["/".join(parts[-n:]) for parts in places]
+        if len(set(names)) == len(names):
+            return names
+    return paths
 
 
 def show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:

@@ -72,7 +72,7 @@ function confusion(c) {
   const m = methodOf("confusion-method"), shown = names.shown, at = new Map(run.data.shown.map((j, i) => [j, i]));
   const C = shown.map((a) => shown.map((b) => m.confusion[at.get(a)][at.get(b)])), total = C.map((row) => row.reduce((s, n) => s + n, 0));
   const z = C.map((row, i) => row.map((n) => (total[i] ? n / total[i] : 0))), few = shown.length <= 15, ticks = shown.map((_, i) => i);
-  const told = C.map((row, i) => row.map((n, j) => `<b>${labelName(shown[i])}</b> told to be <b>${labelName(shown[j])}</b><br>${whole(n)} of ${whole(total[i])} samples`));
+  const told = C.map((row, i) => row.map((n, j) => `<b>${labelName(shown[i])}</b> predicted as <b>${labelName(shown[j])}</b><br>${whole(n)} of ${whole(total[i])} samples`));
   return draw("confusion", [{
     type: "heatmap", z, x: ticks, y: ticks, hovertext: told, hoverinfo: "text", zmin: 0, zmax: 1, xgap: 1, ygap: 1, colorscale: [[0, c.wash], [1, c.heat]],
     ...(few ? { text: C.map((row) => row.map((n) => (n ? whole(n) : ""))), texttemplate: "%{text}" } : {}),
