@@ -12,7 +12,7 @@ import click
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._annotated import described, methods_table, summary
-from eigenkit.cli._console import Result, clean, command, progress
+from eigenkit.cli._console import Result, clean, command, in_json, progress
 from eigenkit.cli._data import write_rows
 from eigenkit.cli._parsing import Argument, Group, Option
 
@@ -89,7 +89,6 @@ def fit(
     ] = False,
     given: dict[str, Any],
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Learn the terms of sets of images and keep the model as a file."""
     from eigenkit.images import save_annotator
@@ -97,7 +96,7 @@ def fit(
     place, page = _outputs([labels, given["groups"], given["table"]], force, out, report)
     model = _annotator(given, unseen_views).set_params(weights=weights)
     sets, Y, terms, grouped = _labelled(images, labels, given)
-    with progress("annotate", as_json) as advance:
+    with progress("annotate") as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
         save_annotator(model, place)
         title = f"{Path(images).name} annotated"
@@ -127,7 +126,6 @@ def predict(
     given: dict[str, Any],
     keep_formulas: o.KeepFormulas = False,
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import output_format
@@ -140,7 +138,7 @@ def predict(
     fitted = load_annotator(model)
     sets = _read(images, given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
-    with progress("annotate", as_json) as advance:
+    with progress("annotate") as advance:
         fitted.set_params(**_run(given), progress=advance)
         fitted = adapt(fitted, sets) if adapted else fitted
         S = fitted.decision_function(sets)
@@ -150,10 +148,10 @@ def predict(
             page, lambda record: record.predicted_record(fitted, sets, title, known, advance)
         )
     rows, titles, columns = _rows(fitted, sets, S, proba)
-    if place is not None or not as_json:
+    if place is not None or not in_json():
         write_rows(place, output_format(out), titles, [columns], keep_formulas)
     good = {} if known is None else how_good(fitted, known, S)
-    if not as_json:  # beside the table, which may be on the screen
+    if not in_json():  # beside the table, which may be on the screen
         for line in [*([in_words(good)] if good else []), *shown]:
             click.echo(line, err=True)
     record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
@@ -172,7 +170,6 @@ def compare(
     ] = None,
     given: dict[str, Any],
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Compare ways to annotate by cross-validation, and recommend one."""
     from eigenkit.images.comparison import as_records, to_fit, verdict
@@ -185,7 +182,7 @@ def compare(
         o.choice("--rivals", name, RIVALS, "; ")
     model = _annotator(given)
     sets, Y, terms, grouped = _labelled(images, labels, given)
-    with progress("annotate", as_json) as advance:
+    with progress("annotate") as advance:
         found = run(
             sets,
             Y,
@@ -231,12 +228,11 @@ def demo(
         str, Option("--out", "-o", help="A folder for pictures, model and pages.")
     ] = "eigenkit-shapes",
     random_state: o.RandomState = 0,
-    as_json: o.Json = False,
 ) -> Result:
     """Draw sets of shapes, learn their terms, annotate new ones, and write a page about them."""
     from eigenkit.images.demo import run
 
-    with progress("annotate", as_json) as advance:
+    with progress("annotate") as advance:
         found = run(Path(folder), random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",

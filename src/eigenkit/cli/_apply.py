@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, progress, table
+from eigenkit.cli._console import Result, clean, in_json, progress, table
 from eigenkit.cli._data import (
     Counter,
     found_line,
@@ -38,7 +38,6 @@ def transform(
     out: Out = "-",
     given: dict[str, Any],
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Project the rows of a file with a model."""
     from eigenkit.models import load
@@ -52,7 +51,7 @@ def transform(
     def columns(source: Source, block: Block) -> list[Any]:
         return list(fitted.transform(source.path, block).T)
 
-    return _apply(model, data, out, options, names, columns, force, as_json)
+    return _apply(model, data, out, options, names, columns, force)
 
 
 @o.takes(o.READING)
@@ -84,7 +83,6 @@ def predict(
     keep_formulas: o.KeepFormulas = False,
     given: dict[str, Any],
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Predict the labels of the rows of a file with a model."""
     from eigenkit.models import load
@@ -99,9 +97,7 @@ def predict(
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    return _apply(
-        model, data, out, options, names, _with_kept(columns), force, as_json, keep_formulas
-    )
+    return _apply(model, data, out, options, names, _with_kept(columns), force, keep_formulas)
 
 
 def _doubt_probabilities(model: Model) -> None:
@@ -189,7 +185,6 @@ def _apply(
     names: list[str],
     columns: Any,
     force: bool,
-    as_json: bool,
     keep_formulas: bool = False,
 ) -> Result:
     """Read in blocks, compute and write; the output file appears when it is complete."""
@@ -197,13 +192,13 @@ def _apply(
     from eigenkit.files._reading import rows_per_block
     from eigenkit.shell import counted
 
-    if out == "-" and as_json:
+    if out == "-" and in_json():
         raise o.bad("--out", "--json needs the table in a file.")
     kind = output_format(out)
     (place,) = o.outputs([model, data], force, None if out == "-" else out)
     source = open_file(data, options)
     names = _told_apart(source.kept_names, names)
-    with progress("working", as_json) as advance:
+    with progress("working") as advance:
         counter = Counter(advance)
         read = (counter.passed("working", b) for b in source.blocks(rows_per_block(source)))
         computed = (columns(source, block) for block in read)
@@ -240,18 +235,16 @@ def _told_apart(kept: list[str], names: list[str]) -> list[str]:
 
 
 @o.takes(o.READING)
-def score(
-    *, model: o.ModelFile, data: o.DataFile, given: dict[str, Any], as_json: o.Json = False
-) -> Result:
+def score(*, model: o.ModelFile, data: o.DataFile, given: dict[str, Any]) -> Result:
     """Measure a model on a file that holds the true labels."""
     from eigenkit.models import load
 
     fitted = load(model)
     options = fitted.target.as_read(reading(given, expected=fitted.expected()))
     missing = "drop" if fitted.features.missing == "drop" else "error"
-    source, whole, _ = open_in_memory_or_blocks(data, options, None, True, as_json, missing)
+    source, whole, _ = open_in_memory_or_blocks(data, options, None, True, missing)
     if whole is None:
-        known = _told_in_blocks(fitted, source, as_json)
+        known = _told_in_blocks(fitted, source)
     else:
         known = _told(fitted, source, with_labels(whole, fitted.target.kind).block())
     scores = _scores(fitted, source.path, *known)
@@ -292,7 +285,7 @@ def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
     return block.labels, told, S
 
 
-def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, Any, Any]:
+def _told_in_blocks(model: Model, source: Source) -> tuple[Any, Any, Any]:
     """The same for a file too large for memory, of which nothing else is kept."""
     import numpy as np
 
@@ -301,7 +294,7 @@ def _told_in_blocks(model: Model, source: Source, as_json: bool) -> tuple[Any, A
     from eigenkit.models._features import complete
     from eigenkit.models._file_blocks import in_blocks
 
-    with progress("reading", as_json) as advance:
+    with progress("reading") as advance:
         blocks = in_blocks(source, Counter(advance).step)
         rows = complete(blocks, model.features.missing, model.features.categorical)
         parts = [_told(model, source, block) for block in rows if len(block)]

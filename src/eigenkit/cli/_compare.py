@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import FAILED, Forecast, Result, keeping, progress, saying, table
+from eigenkit.cli._console import (
+    FAILED,
+    Forecast,
+    Result,
+    in_json,
+    keeping,
+    progress,
+    saying,
+    table,
+)
 from eigenkit.cli._data import (
     checked_views,
     found_line,
@@ -26,13 +35,13 @@ if TYPE_CHECKING:
     from eigenkit.models import Features
 
 
-def demo(as_json: o.Json = False) -> Result:
+def demo() -> Result:
     """Run the main methods on built-in data, and write a report."""
     from contextlib import nullcontext, redirect_stdout
 
     from eigenkit.demo import main
 
-    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+    with redirect_stdout(sys.stderr) if in_json() else nullcontext():
         main()
     return Result({"demo": "done"})
 
@@ -98,7 +107,6 @@ def compare(
     ] = None,
     given: dict[str, Any],
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Compare methods on a file by cross-validation, or on a test file.
 
@@ -116,9 +124,9 @@ def compare(
     views = checked_views(given, named)
     o.outputs([data, test, given["label_list"]], force, out, report, state=_partial(out))
     if test is None:
-        files = [load_data(data, options, as_json, given["missing"])]
+        files = [load_data(data, options, given["missing"])]
     else:
-        files = load_both(data, test, options, as_json, given["missing"])
+        files = load_both(data, test, options, given["missing"])
     prepared = _prepare(files, given["task"], **o.feature_options(given))
     if test is None and train_size is None:
         _check_folds(cv, prepared)
@@ -127,7 +135,6 @@ def compare(
         _estimators(named, methods == "all", prepared, given, views),
         given["scale"],
         out,
-        as_json,
         cv=cv or 5,
         repeats=repeats or 1,
         train_size=train_size,
@@ -179,7 +186,6 @@ def _evaluated(
     chosen: dict[str, Any],
     scale: str,
     out: str | None,
-    quiet: bool,
     **how: Any,
 ) -> dict[str, Any]:
     """Compare; finished splits are kept beside the output, so that an interrupted run continues."""
@@ -190,11 +196,11 @@ def _evaluated(
     n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
-    say = saying(quiet)
+    say = saying()
     say(_plan_line(prepared, len(chosen), how["baselines"], n_splits))
     forecast = Forecast(n_splits, "split", say)
     target, path = prepared.target, prepared.path
-    with keeping(partial), progress("comparing", quiet) as advance:
+    with keeping(partial), progress("comparing") as advance:
 
         def step(done: int, total: int, message: str) -> None:
             forecast.at(done, total)

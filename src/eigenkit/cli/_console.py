@@ -123,19 +123,19 @@ def command(name: str, home: str, models: bool = True) -> click.Command:
     def run(**values: Any) -> None:
         values["given"] = {name: values[name] for name in shared}
         taken = {name: values[name] for name in own}
-        _run(functools.partial(function, **taken), models, values["as_json"], values["debug"])
+        _run(functools.partial(function, **taken), models, values["debug"])
 
     return _parsing.command(name, options_of(function), run, inspect.getdoc(function))
 
 
-def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -> None:
+def _run(work: Callable[[], Result], models: bool, debug: bool) -> None:
     try:
         with _warnings_as_notes() as notes:
             if models:
                 quickly("eigenkit.models")
             started()
             result = work()
-        _print(result, notes, as_json)
+        _print(result, notes)
         if result.code:
             raise click.exceptions.Exit(result.code)
     except (click.BadParameter, click.Abort, click.exceptions.Exit):
@@ -143,7 +143,7 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
     except KeyboardInterrupt as stop:
         killed, left = isinstance(stop, Terminated), clean(stop) or "no output was written"
         what, code = ("terminated", TERMINATED) if killed else ("interrupted", INTERRUPTED)
-        _fail(f"{what}: {left}.", as_json, code)
+        _fail(f"{what}: {left}.", code)
     except BrokenPipeError:
         _let_go()
         raise click.exceptions.Exit(FAILED) from None
@@ -151,7 +151,7 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
         if debug:
             traceback.print_exc()
         _let_go()
-        _fail(sentence(error), as_json, FAILED)
+        _fail(sentence(error), FAILED)
 
 
 def _let_go() -> None:
@@ -174,8 +174,8 @@ def sentence(error: BaseException) -> str:
     return text if known and text else f"{type(error).__name__}: {text} (--debug shows where)."
 
 
-def _print(result: Result, notes: list[str], as_json: bool) -> None:
-    if as_json:
+def _print(result: Result, notes: list[str]) -> None:
+    if in_json():
         from eigenkit.evaluation.record import to_dict  # what is no number is null
 
         told = to_dict({**result.record, "notes": notes})
@@ -193,8 +193,8 @@ def _print_beside(line: str) -> None:
     print(fitted(line) if sys.stderr.isatty() else line, file=sys.stderr)
 
 
-def _fail(message: str, as_json: bool, code: int) -> None:
-    if as_json:
+def _fail(message: str, code: int) -> None:
+    if in_json():
         _parsing.print_error(message, code)
     _print_beside(f"error: {message}")
     raise click.exceptions.Exit(code) from None
@@ -267,16 +267,22 @@ def _nothing(*told: Any) -> None:
     pass
 
 
-def saying(quiet: bool) -> Callable[[str], None]:
-    """A function that prints to standard error; if quiet, one that prints nothing."""
-    return _nothing if quiet else lambda line: click.echo(fitted(clean(line)), err=True)
+def in_json() -> bool:
+    """Whether the running command prints its result as JSON, without progress."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.params.get("as_json"))
+
+
+def saying() -> Callable[[str], None]:
+    """A function that prints to standard error; with --json, one that prints nothing."""
+    return _nothing if in_json() else lambda line: click.echo(fitted(clean(line)), err=True)
 
 
 @contextmanager
-def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str], None]]:
+def progress(title: str) -> Iterator[Callable[[int, int | None, str], None]]:
     """``advance(done, total, message)``: a bar on a terminal, elsewhere a line now and then."""
-    if quiet or not sys.stderr.isatty():
-        yield _nothing if quiet else _Lines().advance
+    if in_json() or not sys.stderr.isatty():
+        yield _nothing if in_json() else _Lines().advance
         return
     from rich import progress as rich
     from rich.console import Console

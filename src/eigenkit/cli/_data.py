@@ -91,11 +91,11 @@ def _check_choices(options: dict[str, Any]) -> None:
             raise o.bad(f"--{name.replace('_', '-')}", "it is used only with --text.")
 
 
-def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
+def load_data(path: str, options: Reading, missing: str = "error") -> Data:
     """The whole file, as a sparse matrix if most of it is zeros and no gaps are to be kept."""
     from eigenkit.files import open_file, read
 
-    with progress("reading", quiet) as advance:
+    with progress("reading") as advance:
         data = read(open_file(path, options), partial(Counter(advance).step, "reading"))
     _warn_of_labels_among_features(data.source)
     _warn_of_row_numbers(data)
@@ -121,13 +121,13 @@ def _stored_sparse(X: Any) -> Any:
     return sparse.csr_array(X)
 
 
-def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str) -> list[Data]:
+def load_both(path: str, test: str, options: Reading, missing: str) -> list[Data]:
     """Two files; the second is read like the first, with columns matched by name."""
     from eigenkit.files import Expected
     from eigenkit.files._streams import Origin
 
     Origin(test, options.max_bytes).head()  # fails early if there is no such file
-    data = load_data(path, options, quiet, missing)
+    data = load_data(path, options, missing)
     source = data.source
     names = None if source.feature_names is None else tuple(source.feature_names)
     known = Expected(
@@ -145,7 +145,7 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
     as_read = replace(
         options, expected=known, truth=True, words=words, decimal=None, thousands=None
     )
-    return [data, load_data(test, as_read, quiet, missing)]
+    return [data, load_data(test, as_read, missing)]
 
 
 def rows_of(data: Data) -> Block:
@@ -260,7 +260,6 @@ def open_in_memory_or_blocks(
     options: Reading,
     stream: bool | None,
     may_stream: bool,
-    quiet: bool,
     missing: str = "error",
 ) -> tuple[Source, Data | None, bool]:
     """The file, its data (None if it is read in blocks), and whether it is read in blocks."""
@@ -268,7 +267,7 @@ def open_in_memory_or_blocks(
 
     if not stream:
         try:
-            data = load_data(path, options, quiet, missing)
+            data = load_data(path, options, missing)
             return data.source, data, False
         except TooLargeError:
             if stream is False or not may_stream:

@@ -33,7 +33,6 @@ def explain(
     ] = None,
     top: Annotated[int, Option("--top", min=1, help="How many features to show.")] = 5,
     given: dict[str, Any],
-    as_json: o.Json = False,
 ) -> Result:
     """Show which features and components led to the labels of a row.
 
@@ -44,7 +43,7 @@ def explain(
     from eigenkit.shell import counted
 
     fitted = load(model)
-    whole = load_data(data, reading(given, expected=fitted.expected()), as_json)
+    whole = load_data(data, reading(given, expected=fitted.expected()))
     n = len(whole.block())
     if row > n:
         raise FileError(data, f"it has {counted(n, 'row')}: there is no row {row}.")

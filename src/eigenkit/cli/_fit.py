@@ -94,7 +94,6 @@ def fit(
     ] = False,
     given: dict[str, Any],
     force: o.Force = False,
-    as_json: o.Json = False,
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file.
 
@@ -134,10 +133,10 @@ def fit(
         stream = _in_blocks(stream, may_stream and grid is None and wanted is None)
     with hinting():
         source, whole, blocks = open_in_memory_or_blocks(
-            data, options, stream, may_stream, as_json, given["missing"]
+            data, options, stream, may_stream, given["missing"]
         )
     check_stability(stability, blocks, given["missing"])
-    with keeping(checkpoint), progress("fitting", as_json) as advance, hinting():
+    with keeping(checkpoint), progress("fitting") as advance, hinting():
         model = fit_model(
             source,
             name,
@@ -156,13 +155,13 @@ def fit(
             checkpoint=checkpoint,
             random_state=given["random_state"],
             tick=Counter(advance).step,
-            say=saying(as_json),
+            say=saying(),
         )
     bad = source.bad_rows()
     lines = [found_line(data, source.found), *skipped_lines(bad, model), summary(model)]
     lines += [*quality_lines(model), *_cannot_go_on(model, checkpoint)]
     if stability is not None and whole is not None:
-        with progress("resampling", as_json) as advance:
+        with progress("resampling") as advance:
             model = with_stability(model, whole, stability, given["random_state"], advance)
         lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
     after = ["next:", *(f"  {step}" for step in next_steps(place))]

@@ -21,7 +21,6 @@ DataFile = Annotated[
 ModelFile = Annotated[str, Argument(help="A model written by fit.")]
 ModelOut = Annotated[str, Option("--out", "-o", help="The model file to write.")]
 Method = Annotated[str, Option("--method", "-m", help="The method; eigenkit methods lists all.")]
-Json = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
 Force = Annotated[bool, Option("--force", help="Replace an output that exists.")]
 KeepFormulas = Annotated[
     bool,
@@ -61,7 +60,7 @@ def option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> t
 
 # Options of every command, whether its signature has them or not.
 _TALKING: Group = {
-    "as_json": (Json, False),
+    "as_json": option(bool, False, "Print the result as one JSON object.", "--json"),
     "debug": option(bool, False, "Show where an error came from.", "--debug"),
 }
 _WORD, _WORDS = str | None, list[str] | None

@@ -36,7 +36,6 @@ def significance(
     set_: o.Set = None,
     jobs: Annotated[int, Option(help="Number of processes; -1 for one per core.")] = 1,
     given: dict[str, Any],
-    as_json: o.Json = False,
 ) -> Result:
     """Test which components of a method are more than chance, by permutations.
 
@@ -58,7 +57,7 @@ def significance(
     if given["missing"] == "keep":
         raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
     views = checked_views(given, [name])
-    whole = load_data(data, options, as_json, given["missing"])
+    whole = load_data(data, options, given["missing"])
     block, source = rows_of(whole), whole.source
     y = None
     if not chosen.needs_views:
@@ -68,7 +67,7 @@ def significance(
     X, names = learned.matrix(data, block), learned.feature_names()
     own, aside = _parted(names, o.split(nuisance))
     told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
-    with progress("permuting", as_json) as advance:
+    with progress("permuting") as advance:
         found = permutation_test(
             chosen.make(**told, **params),
             X[:, own],

@@ -34,7 +34,6 @@ def follow(
     on_error: o.OnError = "raise",
     once: Annotated[bool, Option("--once", help="Stop after the last complete line.")] = False,
     given: dict[str, Any],
-    as_json: o.Json = False,
 ) -> Result:
     """Feed a model with rows as they arrive at the end of a file, or on standard input."""
     o.choice("--on-error", on_error, ("raise", "skip"))
@@ -52,7 +51,7 @@ def follow(
             fitted, model, checkpoint, options, every=every, half_life=half_life, on_error=on_error
         )
         try:
-            follower.follow(data, once=once, say=saying(as_json))
+            follower.follow(data, once=once, say=saying())
         except KeyboardInterrupt:
             stopped = "an interrupt"
     stream = follower.stream
