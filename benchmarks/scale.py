@@ -49,14 +49,19 @@ def write_csr(folder: Path, gigabytes: float, d: int) -> None:
         column = (d * rng.random((BLOCK_ROWS, PER_ROW)) ** 3).astype(np.int32)
         column[:, 0] = y  # a word of the class, now and then another
         column[rng.random(BLOCK_ROWS) < 0.3, 0] = 7
-        value = 1.0 + rng.random(column.size)
-        indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
-        X = sparse.csr_array((value, column.ravel(), indptr), shape=(BLOCK_ROWS, d))
-        X.sum_duplicates()
+        X = csr(1.0 + rng.random(column.size), column, d)
         for name, array in (("values", X.data), ("columns", X.indices), ("rows", X.indptr)):
             array.tofile(folder / f"{i}.{name}")
         y.astype(np.int8).tofile(folder / f"{i}.classes")
     (folder / "width").write_text(str(d))
+
+
+def csr(value: np.ndarray, column: np.ndarray, d: int) -> sparse.csr_array:
+    """Rows with as many words each, some of them perhaps more than once."""
+    indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
+    X = sparse.csr_array((value, column.ravel(), indptr), shape=(len(column), d))
+    X.sum_duplicates()
+    return X
 
 
 def read_block(folder: Path, i: int, d: int) -> tuple[sparse.csr_array, np.ndarray]:
@@ -189,10 +194,7 @@ def sparse_part(seed: int, classes: int, rows: int = 40_000, d: int = 20_000) ->
     y = rng.integers(0, classes, rows)
     column = (d * rng.random((rows, PER_ROW)) ** 3).astype(np.int32)
     column[:, 0] = y
-    indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
-    X = sparse.csr_array((rng.random(column.size), column.ravel(), indptr), shape=(rows, d))
-    X.sum_duplicates()
-    return X, y
+    return csr(rng.random(column.size), column, d), y
 
 
 def dense_part(seed: int, rows: int = 20_000, d: int = 800) -> tuple[Any, np.ndarray]:
@@ -299,22 +301,19 @@ def _half(job: str, seeds: range) -> float:
 # -- running ----------------------------------------------------------------------------
 
 
-class counted:
-    """Blocks that count the passes over them."""
+def counted(blocks: Any) -> Any:
+    """The blocks, which count the passes over them from now on."""
+    passes = blocks.passes()
+    run = passes.run
+    blocks.runs = 0
 
-    def __new__(cls, blocks: Any) -> Any:
-        passes = blocks.passes()
-        run = passes.run
-        blocks.runs = 0
+    def counting(function: Any, *shared: Any) -> Any:
+        blocks.runs += 1
+        return run(function, *shared)
 
-        def counting(function: Any, *shared: Any) -> Any:
-            blocks.runs += 1
-            return run(function, *shared)
-
-        passes.run = counting
-        made = type("Counted", (type(blocks),), {"passes": lambda self: passes})
-        blocks.__class__ = made
-        return blocks
+    passes.run = counting
+    blocks.__class__ = type("Counted", (type(blocks),), {"passes": lambda self: passes})
+    return blocks
 
 
 def peak() -> float:

@@ -12,14 +12,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import generator, refuse_blocks
-from eigenkit.analysis._sides import described
+from eigenkit.analysis._sides import what_it_is
 from eigenkit.data import correlations
 from eigenkit.estimators import PLSCanonical, PLSRegressionCV
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import with_article
 
 # How often to draw again if the method cannot be fitted on a resample.
 TRIES = 20
@@ -153,7 +152,7 @@ def _roots(model: Any, T: Array, weight: Array) -> Array:
 
 
 def refuse(estimator: Any) -> None:
-    name = with_article(described(estimator))
+    name = what_it_is(estimator)
     projects = hasattr(estimator, "transform")
     if projects and (hasattr(estimator, "kernel") or hasattr(estimator, "kernels")):
         raise TypeError(f"estimator is {name}, which has weights of samples, not of features.")

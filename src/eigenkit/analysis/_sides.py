@@ -222,7 +222,7 @@ _UNTESTED: dict[Any, str] = {
 
 
 def _refuse(estimator: Any) -> None:
-    name = with_article(described(estimator))
+    name = what_it_is(estimator)
     known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
     if not known or isinstance(estimator, PCA):
         raise TypeError(
@@ -245,13 +245,13 @@ def _refuse(estimator: Any) -> None:
         )
 
 
-def described(estimator: Any) -> str:
-    """The name of a class, and where it comes from if that is not here."""
+def what_it_is(estimator: Any) -> str:
+    """The class of an estimator, and its package unless that is ours."""
     kind = estimator if isinstance(estimator, type) else type(estimator)
     package = kind.__module__.partition(".")[0]
     ours = package in ("eigenkit", "builtins")
     what = f"class {kind.__name__} itself" if kind is estimator else kind.__name__
-    return what if ours else f"{what} of {package}"
+    return with_article(what if ours else f"{what} of {package}")
 
 
 def _several(model: MultiviewCCA, X: Any) -> list[View]:

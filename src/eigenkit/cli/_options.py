@@ -128,7 +128,7 @@ LEARNING: Group = {
         "Missing values: error, drop the row, the mean or median of the column, or keep them "
         "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca).",
     ),
-    **{name: option for name, option in READING.items() if name != "max_memory"},
+    **READING,
     "index_base": option(
         int | None, None, "Number of the first feature in svmlight files.", min=0, max=1
     ),
@@ -138,7 +138,6 @@ LEARNING: Group = {
         "Divide features by their standard deviation (standard) or largest size (maxabs), or none.",
     ),
     "random_state": (RandomState, 0),
-    "max_memory": READING["max_memory"],
     "max_features": option(
         int,
         50_000_000,
