@@ -562,3 +562,11 @@ def test_baselines_do_not_depend_on_how_features_are_stored(density: float) -> N
         ]
         # Rows of few values tie: rounding may tell some of the 1,800 pairs apart, or not.
         assert scores[0] == pytest.approx(scores[1], abs=0.01)
+
+
+@pytest.mark.parametrize(("repeats", "noun"), [(1, "partition"), (2, "partitions")])
+def test_random_partitions_are_counted_in_words(repeats, noun):
+    X, y = make_classification(60, random_state=0)
+    options = {"train_size": 0.5, "repeats": repeats, "alphas": None, "baselines": False}
+    record = evaluate(X, y, {"lda": LDA()}, **options)
+    assert record["protocol"]["splits"].startswith(f"{repeats} stratified random {noun}, ")

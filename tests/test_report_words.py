@@ -128,6 +128,11 @@ def test_errors_have_as_many_decimals_as_their_unit_needs():
         assert "mean" not in {table.rows[i][0] for i in strong}
 
 
+def test_one_split_is_no_first_of_several(run):
+    told = protocol_sentence(replace(run, protocol=replace(run.protocol, n_splits=1)))
+    assert "27 test samples); projection" in told
+
+
 def test_a_test_file_is_no_split(run):
     assert " training and 27 test samples in the first); projection" in protocol_sentence(run)
     told = protocol_sentence(replace(run, protocol=replace(run.protocol, test_begins=53)))

@@ -23,7 +23,7 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._validation import check_X, numbers_in
 from eigenkit.estimators.splits import Split, stratify
-from eigenkit.shell import check_count
+from eigenkit.shell import check_count, counted
 
 # From training rows to the function that turns rows into features.
 Prepare = Callable[[Any], Callable[[Any], Any]]
@@ -265,7 +265,9 @@ def make_splits(
     kind, whole = "" if numbers else "stratified ", "" if groups is None else f" of {n} groups"
     if train_size is not None:
         _check_share(train_size, n, "samples" if groups is None else "groups")
-        words = f"{repeats} {kind}random partitions{whole}, {train_size:.0%} for training"
+        words = (
+            f"{counted(repeats, f'{kind}random partition')}{whole}, {train_size:.0%} for training"
+        )
         parted = _plain_partition if numbers else partition
         return [parted(Y, train_size, rng, groups) for rng in rngs], words
     folds = check_count("cv", cv)

@@ -55,7 +55,7 @@ def comparison(run: Run) -> Table:
         "Scores on the test parts",
         ["method", *columns],
         _score_rows(methods, metrics),
-        note=f"Mean ± standard deviation over the splits; for {losses} less is better."
+        note=f"Mean ± standard deviation over the splits; for {losses}, lower is better."
         + _of_some_splits(methods, metrics),
         strong=frozenset(strong),
     )

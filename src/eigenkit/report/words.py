@@ -307,7 +307,7 @@ def protocol_sentence(run: Run) -> str:
     numbers = run.data.kind == "numbers"
     on_top = f", then {visible(p.classifier, 200)} per {label_word(run)}"
     splits = "measured on a test file" if p.test_begins else p.splits
-    first = "" if p.test_begins else " in the first"
+    first = "" if p.test_begins or p.n_splits == 1 else " in the first"
     text = (
         f"{splits[:1].upper()}{splits[1:]} ({p.n_train:,} training and {p.n_test:,} test "
         f"samples{first}); {'fitted' if numbers else 'projection learned'} on the training part "
