@@ -54,7 +54,7 @@ def test_passes_over_the_data_are_made_only_where_digits_are_lacking(rng, monkey
                 seen.add("refused")
                 continue
             T = np.eye(2)
-            settled = answer.settle(T) or (answer.W1, *pencil.forms(answer.W1))
+            settled = answer.settle(T)
         true = np.linalg.lstsq(pencil.Z.toarray(), pencil.H)[0]
         np.testing.assert_allclose(settled[0], true, atol=1e-9 * np.abs(true).max())
         BW, WBW = pencil.forms(settled[0])

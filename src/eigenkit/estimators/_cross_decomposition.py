@@ -184,6 +184,7 @@ class CrossDecomposition(BothSides):
             )
         self._keep_spread(problem, fit)
         self._keep_more(problem, fit)
+        self._keep_scores(problem, fit)
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
         """What brings the scores of X to unit covariance, and how many samples it is known from."""
@@ -200,7 +201,6 @@ class CrossDecomposition(BothSides):
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
-        self._keep_scores(pair, fit)
 
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         if pair.given is None:

@@ -48,7 +48,6 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
             self.coef_ = self._coef(self.n_components_)
         if not np.all(np.isfinite(self.coef_)) or not np.any(self.coef_):
             raise ValueError(TOO_FAR_APART)
-        self._keep_scores(pair, fit)
         self.intercept_ = self.y_mean_
 
     def _coef(self, l: int) -> Array:
@@ -358,6 +357,5 @@ class PLSSVD(StreamedPLS):
         super().__init__(n_components, scale=scale)
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
-        self._keep_scores(pair, fit)
         values = fit.components.singular_values / fit.X.unit / fit.Y.unit
         self.singular_values_ = self._cast(values)

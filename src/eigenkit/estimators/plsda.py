@@ -148,7 +148,6 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Responses and X regressed on the scores, which need not be orthogonal."""
-        self._keep_scores(pair, fit)
         T = fit.X.matmat(fit.components.x_rotations)
         F = whitener(T)  # whatever their lengths: a component may be shorter by many powers of ten
         TT_inverse = F @ F.T

@@ -23,7 +23,7 @@ def cg(
     In float32 with corrections in float64 where Z offers that; not for a grid that must be
     solved to more digits than float32 has, as corrections are made for one ridge at a time.
     """
-    Z = pencil.Z
+    Z, problems = pencil.Z, [pencil.at(alpha) for alpha in alphas]
     ridges = [one_number(Z.ridge(alpha)) for alpha in alphas]
     grain = _grain(pencil, min(ridges))
     if grain > 0 and _hidden(Z):
@@ -35,22 +35,24 @@ def cg(
         if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
             H = np.asarray(pencil.H)
             runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
-            pairs = zip(runs, ridges, strict=True)
-            return [_by_dual(run, Dual.of(pencil, H, run, ridge)) for run, ridge in pairs]
+            found = zip(problems, runs, ridges, strict=True)
+            return [_by_dual(problem, H, run, ridge) for problem, run, ridge in found]
         if grain == 0:
             runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
         else:
             floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
             runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
-        return [_found(run.X, run.n_iter, run.converged) for run in runs]
+        pairs = zip(problems, runs, strict=True)
+        return [_found(problem, run.X, run.n_iter, run.converged) for problem, run in pairs]
 
 
-def _found(W: Array, n_iter: int, converged: bool) -> Regression:
-    return Regression(lambda: W, n_iter, converged)
+def _found(problem: Pencil, W: Array, n_iter: int, converged: bool) -> Regression:
+    return Regression(problem, lambda: W, n_iter, converged)
 
 
-def _by_dual(run: Run, dual: Dual) -> Regression:
-    return Regression(lambda: dual.W, run.n_iter, run.converged, dual=dual)
+def _by_dual(problem: Pencil, H: Array, run: Run, ridge: float) -> Regression:
+    dual = Dual.of(problem, H, run, ridge)
+    return Regression(problem, lambda: dual.W, run.n_iter, run.converged, dual=dual)
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:
@@ -73,17 +75,17 @@ def lsqr(
     """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
     small = pencil.compressed()
     with small.Z.threads:
-        return [_lsqr(small, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
+        return [_lsqr(pencil.at(alpha), small, tol, max_iter) for alpha in alphas]
 
 
-def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression | None:
-    Z, H = pencil.Z, np.asarray(pencil.H)
+def _lsqr(problem: Pencil, small: Pencil, tol: float, max_iter: int) -> Regression | None:
+    Z, H, ridge = small.Z, np.asarray(small.H), problem.ridge
     n, d = Z.shape
-    floor, ridged = _grain(pencil, float(np.min(ridge))), bool(np.any(ridge))
+    floor, ridged = _grain(small, float(np.min(ridge))), bool(np.any(ridge))
     if floor > 0 and Z.may_be_dense and (ridged or _hidden(Z)):
         return None  # rounding hides columns, or a ridge is too small to hold it down
     if not ridged:
-        return _found(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
+        return _found(problem, *block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
     root = np.sqrt(ridge)
 
     def forward(V: Array) -> Array:
@@ -93,4 +95,4 @@ def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Re
         return np.asarray(Z.rmatmat(U[:n]) + damped(root, U[n:]))
 
     stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
-    return _found(*block_lsqr(forward, backward, stacked, tol, max_iter))
+    return _found(problem, *block_lsqr(forward, backward, stacked, tol, max_iter))

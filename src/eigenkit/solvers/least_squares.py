@@ -31,7 +31,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, largest_first, orthonormalize, ratio
 from eigenkit.numerics.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.stages import Settings, finish, regress, settled
+from eigenkit.solvers.stages import Settings, finish, regress
 
 
 def targets(H: Array, grain: Array | float = 0.0, n: int = 0) -> Array:
@@ -86,7 +86,7 @@ def _runs(
     done, whole = {}, np.eye(T.shape[1])
     runs = regress(Pencil(Z, T, smooth[0]), smooth, settings) if smooth else []
     for alpha, (found, report) in zip(smooth, runs, strict=True):
-        done[alpha] = settled(Pencil(Z, T, alpha), found, whole)[0], report
+        done[alpha] = found.settle(whole)[0], report
     if sparse:
         answers, sweeps = coordinate_descent(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter

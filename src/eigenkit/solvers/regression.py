@@ -27,14 +27,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from eigenkit.data import Data
 from eigenkit.data.protocol import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
-from eigenkit.numerics.linalg import Array, Cholesky, first_triplets, fixed_start
-from eigenkit.numerics.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
+from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, first_triplets, fixed_start
+from eigenkit.numerics.tolerances import (
+    EPS,
+    RANK_TOL,
+    REPAIRABLE,
+    TINY,
+    TOLD_APART,
+    TWELVE_DIGITS,
+)
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import reduction
 from eigenkit.solvers.krylov import Dual
@@ -62,26 +69,40 @@ Components = tuple[Array, Array | None, Array | None, Array, Array]
 
 @dataclass(frozen=True)
 class Regression:
-    """W1 (d x k), which ``find`` gives, how it came about, and 1/cond(B).
+    """W1 (d x k) of a problem, which ``find`` gives, how it came about, and 1/cond(B).
 
-    ``settle(T)`` gives W = W1 T, B W and W'B W where the method has a better way to them than the
-    two products: from a Gram matrix, or together with digits that W1 still lacks. A method that
-    has B as a product of factors needs no W1: ``components(count)`` gives the first components, or
-    all for None. ``dual`` holds W1 by its dual coefficients.
+    ``dual`` holds W1 by its dual coefficients, where the method has found those.
     """
 
+    problem: Pencil
     find: Callable[[], Array]
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
-    settle: Callable[[Array], Settled | None] = lambda T: None
-    components: Callable[[int | None], Components | None] = lambda count: None
     dual: Dual | None = None
 
     @cached_property
     def W1(self) -> Array:
         """The regression itself, when it is asked for."""
         return self.find()
+
+    def settle(self, T: Array) -> Settled:
+        """W = W1 T, B W and W'B W."""
+        W = self.W1 @ T
+        return W, *self.problem.forms(W)
+
+    def components(self, count: int | None) -> Components:
+        """The first components, or all for None."""
+        values, basis = diagonalize(self.problem.Z.inner(self.problem.C, self.W1))
+        values, basis = values[:count], basis[:, :count]
+        return *self.settle(basis / np.sqrt(values)), values, basis
+
+
+def diagonalize(D: Array) -> tuple[Array, Array]:
+    """The eigenvalues of D above rounding, and their eigenvectors U."""
+    values, U = eigenpairs(D)
+    keep = values > RANK_TOL * values.max(initial=0.0)
+    return values[keep], U[:, keep]
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
@@ -177,59 +198,60 @@ def cholesky(
 ) -> list[Regression | None]:
     """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d)."""
     G = pencil.Z.gram()
-    return [_primal(pencil, G, pencil.Z.ridge(alpha)) for alpha in alphas]
+    return [_primal(pencil.at(alpha), G) for alpha in alphas]
 
 
-def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None:
+def _primal(problem: Pencil, G: Array) -> Regression | None:
     B = G.copy()
-    B.flat[:: len(B) + 1] += ridge
-    constant = pencil.Z.constant
+    B.flat[:: len(B) + 1] += problem.ridge
+    constant = problem.Z.constant
     B[constant, constant] += 1.0  # their rows and columns are zero, and so is their part of Z'H
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < REPAIRABLE:
         return None
-    if factor.smallest < np.max(pencil.Z.grain(G.diagonal()) / factor.scale) ** 2:
+    if factor.smallest < np.max(problem.Z.grain(G.diagonal()) / factor.scale) ** 2:
         return None  # some direction may be rounding, and only singular vectors tell
-    normal = _NormalEquations(pencil, G, ridge, factor)
-    M = factor.half(pencil.C)
-    if factor.rcond > TOLD_APART:
-        settle = normal.forms if factor.rcond > TWELVE_DIGITS else normal.settled
-        return Regression(
-            lambda: factor.back(M),
-            rcond=factor.rcond,
-            settle=lambda T: settle(factor.back(M) @ T, T),
-            components=lambda count: normal.components(M, count, settle),
-        )
-    found = normal.refined(factor.back(M), np.eye(M.shape[1]))
-    return None if found is None else Regression(lambda: found[0], rcond=factor.rcond)
+    M, rcond = factor.half(problem.C), factor.rcond
+    W1 = partial(factor.back, M)
+    normal = _NormalEquations(problem, W1, rcond=rcond, G=G, factor=factor, M=M)
+    if rcond > TOLD_APART:
+        return normal
+    found = normal.refined(normal.W1, np.eye(M.shape[1]))
+    return None if found is None else Regression(problem, lambda: found[0], rcond=rcond)
 
 
-@dataclass(frozen=True)
-class _NormalEquations:
-    """(G + ridge) W = Z'H with a factor of the matrix, and the data to check it against."""
+@dataclass(frozen=True, kw_only=True)
+class _NormalEquations(Regression):
+    """(G + ridge) W = Z'H with a factor L L' of the matrix, M = L^-1 Z'H, and data to check it.
 
-    pencil: Pencil
+    In terms of M the pencil is M M', and needs no W1.
+    """
+
     G: Array
-    ridge: float | Array
     factor: Cholesky
+    M: Array
 
-    def components(
-        self, M: Array, count: int | None, settle: Callable[[Array, Array], Settled | None]
-    ) -> Components | None:
-        """From M = L^-1 Z'H with B = L L', in terms of which the pencil is M M'."""
-        U, s, V = first_triplets(M, count)
-        found = settle(self.factor.back(U), V / s)
-        return None if found is None else (*found, s**2, V)
+    def settle(self, T: Array) -> Settled:
+        return self.settled(self.W1 @ T, T) or super().settle(T)
 
-    def forms(self, W: Array, T: Array) -> Settled:
-        """W = W1 T as it is."""
-        BW = self.G @ W + damped(self.ridge, W)
+    def components(self, count: int | None) -> Components:
+        U, s, V = first_triplets(self.M, count)
+        found = self.settled(self.factor.back(U), V / s)
+        return super().components(count) if found is None else (*found, s**2, V)
+
+    def forms(self, W: Array) -> Settled:
+        """W as it is."""
+        BW = self._times(W)
         return W, BW, W.T @ BW
 
+    def _times(self, W: Array) -> Array:
+        """B W."""
+        return self.G @ W + damped(self.problem.ridge, W)
+
     def settled(self, W: Array, T: Array) -> Settled | None:
-        """W as it is where that is good enough, which one pass with one column tells."""
-        if W.shape[1] >= MIXED and self.error(W, T) < ENOUGH:
-            return self.forms(W, T)
+        """W = W1 T as it is where that is good enough, which one pass with one column tells."""
+        if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
+            return self.forms(W)
         return self.refined(W, T)
 
     def error(self, W: Array, T: Array) -> float:
@@ -237,8 +259,8 @@ class _NormalEquations:
         mix = np.sign(fixed_start(W.shape[1]))[:, None]
         mix /= np.linalg.norm(W, axis=0)[:, None]
         V = W @ mix
-        slope, _ = self.pencil.Z.gradient(V, self.pencil.H @ (T @ mix))
-        step = self.factor.solve(-slope - damped(self.ridge, V))
+        slope, _ = self.problem.Z.gradient(V, self.problem.H @ (T @ mix))
+        step = self.factor.solve(-slope - damped(self.problem.ridge, V))
         return float(np.linalg.norm(step) / np.linalg.norm(V))
 
     def refined(self, W: Array, T: Array) -> Settled | None:
@@ -248,20 +270,20 @@ class _NormalEquations:
         step adds to them is so small that the Gram matrix is good enough for it, and its square
         is rounding.
         """
-        HT, CT = self.pencil.H @ T, self.pencil.C @ T
+        HT, CT = self.problem.H @ T, self.problem.C @ T
         passed: list[Array] = []
 
         def residual(V: Array) -> Array:
-            slope, square = self.pencil.Z.gradient(V, HT)
+            slope, square = self.problem.Z.gradient(V, HT)
             passed[:] = V, slope, square
-            return np.asarray(-slope - damped(self.ridge, V))
+            return np.asarray(-slope - damped(self.problem.ridge, V))
 
         refined = _refined(self.factor, W, residual)
         if refined is None:
             return None
         V, slope, square = passed
         step = refined - V
-        damped_V, B_step = damped(self.ridge, V), self.G @ step + damped(self.ridge, step)
+        damped_V, B_step = damped(self.problem.ridge, V), self._times(step)
         across = V.T @ B_step
         inner = square + V.T @ damped_V + across + across.T
         return refined, CT + slope + damped_V + B_step, inner
@@ -272,12 +294,12 @@ def dual_cholesky(
 ) -> list[Regression | None]:
     """(Z Z' + ridge) A = H by Cholesky factorization (n x n), W1 = Z'A."""
     K = pencil.Z.outer()
-    return [_dual(pencil, K, pencil.Z.ridge(alpha)) for alpha in alphas]
+    return [_dual(pencil.at(alpha), K) for alpha in alphas]
 
 
-def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
+def _dual(problem: Pencil, K: Array) -> Regression | None:
     """From A of (K + ridge) A = H; None where too little of A is certain."""
-    Z, H = pencil.Z, np.asarray(pencil.H)
+    Z, H, ridge = problem.Z, np.asarray(problem.H), problem.ridge
     B = K.copy()
     B.flat[:: len(B) + 1] += ridge
     if np.all(ridge == 0):
@@ -303,8 +325,7 @@ def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
     size = np.sqrt(max(0.0, float(np.sum(A * (K @ A)))))  # the norm of Z'A
     if cancelled > CANCELLATION * size:
         return None
-    W1 = Z.rmatmat(A)
-    return Regression(lambda: W1, rcond=factor.rcond)
+    return Regression(problem, partial(Z.rmatmat, A), rcond=factor.rcond)
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
@@ -331,17 +352,24 @@ def svd(
 ) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
     reduce = reduction(pencil.compressed())
-    return [_reduced(*reduce(pencil.Z.ridge(alpha))) for alpha in alphas]
+    return [_Reduced.of(pencil.at(alpha), *reduce(pencil.Z.ridge(alpha))) for alpha in alphas]
 
 
-def _reduced(F: Array, M: Array, rcond: float) -> Regression:
+@dataclass(frozen=True, kw_only=True)
+class _Reduced(Regression):
     """In coordinates where the pencil is M M' and B is I."""
 
-    def solved(count: int | None) -> Components:
-        W, values, basis = components(F, M)
-        return W, None, None, values, basis
+    F: Array
+    M: Array
 
-    return Regression(lambda: F @ M, rcond=rcond**2, components=solved)
+    @classmethod
+    def of(cls, problem: Pencil, F: Array, M: Array, rcond: float) -> _Reduced:
+        """From the coordinates, and 1/cond of Z."""
+        return cls(problem, lambda: F @ M, rcond=rcond**2, F=F, M=M)
+
+    def components(self, count: int | None) -> Components:
+        W, values, basis = components(self.F, self.M)
+        return W, None, None, values, basis
 
 
 def components(F: Array, M: Array) -> tuple[Array, Array, Array]:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.exceptions import ConditionWarning, warn_of_stopping
-from eigenkit.numerics.linalg import Array, eigenpairs, signs, symmetric
+from eigenkit.numerics.linalg import Array, signs, symmetric
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Pencil, Report, Solution
@@ -33,10 +33,10 @@ from eigenkit.solvers.regression import (
     Choice,
     Method,
     Regression,
-    Settled,
     cholesky,
     choose,
     components,
+    diagonalize,
     dual_cholesky,
     svd,
 )
@@ -143,7 +143,9 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
         if regression.dual is not None:
             solutions.append(_in_dual(problem, regression.dual, report, settings))
             continue
-        W, BW, values, basis = _components(problem, regression, settings.count)
+        W, BW, WBW, values, basis = regression.components(settings.count)
+        if BW is not None and WBW is not None:
+            W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
         found = settings.cut(Solution(W, values, basis, report))
         solutions.append(finish(problem, found, BW))
     return solutions
@@ -163,21 +165,6 @@ def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) ->
         residual, orthogonality = dual.errors(found.eigenvalues)
         report = replace(found.report, residual=residual, orthogonality=orthogonality)
         return finish(problem, replace(found, W=dual.W, report=report))
-
-
-def _components(
-    problem: Pencil, regression: Regression, count: int | None
-) -> tuple[Array, Array | None, Array, Array]:
-    """W, B W (where it is at hand), eigenvalues and basis."""
-    found = regression.components(count)
-    if found is None:
-        values, basis = diagonalize(problem.Z.inner(problem.C, regression.W1))
-        values, basis = values[:count], basis[:, :count]
-        found = *settled(problem, regression, basis / np.sqrt(values)), values, basis
-    W, BW, WBW, values, basis = found
-    if BW is None or WBW is None:
-        return W, None, values, basis
-    return rayleigh_ritz(problem, W, BW, WBW, values, basis)
 
 
 def _direct(problem: Pencil, settings: Settings) -> Solution:
@@ -234,22 +221,6 @@ def _others(pencil: Pencil, choice: Choice) -> Iterator[tuple[str, str]]:
     if choice.regression == "cg" and factorizations:
         yield "it did not converge", min(factorizations, key=lambda name: factorizations[name])
     yield SINGULAR, "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
-
-
-def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
-    """W = W1 T, B W and W'B W."""
-    found = regression.settle(T)
-    if found is None:
-        W = regression.W1 @ T
-        found = W, *problem.forms(W)
-    return found
-
-
-def diagonalize(D: Array) -> tuple[Array, Array]:
-    """The eigenvalues of D above rounding, and their eigenvectors U."""
-    values, U = eigenpairs(D)
-    keep = values > RANK_TOL * values.max(initial=0.0)
-    return values[keep], U[:, keep]
 
 
 def rayleigh_ritz(
