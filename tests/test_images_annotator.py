@@ -529,6 +529,7 @@ def test_for_unseen_views_every_view_is_a_row():
     sets[3] = ImageSet(sets[3].name, sets[3].pictures[:1])
     Y = np.hstack([Y, np.arange(60)[:, None] % 3 == 0, np.arange(60)[:, None] == 5])
     new, _ = drawn_by("c", 40, seed=1)
+    # One set carries it, though that set shows two views.
     with pytest.warns(ImageWarning, match=r"not at all \(1\): 'term 3'"):
         model = ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(sets, Y)
     views = [(i, p) for i, one in enumerate(sets) for p in one.pictures]

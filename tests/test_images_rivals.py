@@ -128,7 +128,12 @@ def test_comparison_is_paired_and_names_those_level():
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), weights="equal")
     chosen = ["set kernels, equal weights", "best single kernel", PLAIN]
-    found = compare(sets, Y, terms, annotator=model, rivals=chosen, cv=3, groups=np.arange(40))
+    told: list[str] = []
+    tell = lambda done, total, text: told.append(text)  # noqa: E731
+    by = {"cv": 3, "groups": np.arange(40), "progress": tell}
+    found = compare(sets, Y, terms, annotator=model, rivals=chosen, **by)
+    assert told[-1].startswith("fold 3 of 3, kernel ")
+    assert told[0].startswith("descriptors: 1 of ")
     assert {row.name for row in found.rows} == set(chosen)
     qualities = [row.quality.mean() for row in found.rows]
     assert qualities == sorted(qualities, reverse=True)

@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
 
 def methods_table(rows: list[dict[str, Any]]) -> str:
-    """The methods of a comparison."""
+    """The methods of a comparison with their figures, and what these are."""
     from eigenkit.images.comparison import figures
+    from eigenkit.images.rivals import CHOSEN, PLAIN
 
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
     cells = [[row["name"], *figures(row), f"{row['seconds']:.1f}"] for row in rows]
-    return table_of(titles, cells, right=(1, 2, 3, 4, 5))
+    words = f'Means over folds ± standard errors; plain is "{PLAIN}".'
+    if any(row["name"] == CHOSEN for row in rows):
+        words += f' The seconds of "{CHOSEN}" include the kernels, which the others are given.'
+    return f"{table_of(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
 def _counts(model: ImageAnnotator) -> dict[str, int]:

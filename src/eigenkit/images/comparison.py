@@ -142,6 +142,7 @@ def compare(
         if known is None:
             start = time.monotonic()
             sides = labelled[train], labelled[test]
+            base.set_params(progress=_of_fold(progress, number + 1, cv))
             model, fold = _fold(
                 base, sets, Y, names, groups, vectors, pictures, *sides, random_state
             )
@@ -157,6 +158,13 @@ def compare(
     rows.sort(key=lambda row: -float(row.quality.mean()))
     own = [sets[int(i)] for i in labelled], Y[labelled], subset(vectors, labelled)
     return Comparison(rows, rows[0].name, _level(rows), held_out, *own)
+
+
+def _of_fold(tell: Tell, number: int, folds: int) -> Tell:
+    """The same, with the number of the fold before every message."""
+    if tell is None:
+        return None
+    return lambda done, total, text: tell(done, total, f"fold {number} of {folds}, {text}")
 
 
 def _check_folds(cv: int, most: int) -> None:

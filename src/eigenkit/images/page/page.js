@@ -190,7 +190,7 @@ function parts(set, j) {
     row(bars, make("span", { text: kernelName(name) + mark }), Math.abs(v) / most, v < 0 ? "down" : "up", (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2));
   }
   const text = whole
-    ? "Log-odds: they add up to " + sum.toFixed(2).replace("-", "−") + ", and the more, the more probable is the term."
+    ? "Log-odds: they add up to " + sum.toFixed(2).replace("-", "−") + ". The larger the sum, the more probable is the term."
     : "Log-odds of what is drawn; for training sets, other kernels are not taken apart.";
   return [make("h3", { text: "What speaks for " + termName(j) }), bars, make("p", { class: "note", text })];
 }
@@ -228,7 +228,7 @@ function detail(set) {
       paint(canvas, totals.get(j), drawn.most);
       over.append(canvas);
     }
-    const kernels = [...new Set(evidence.map((e) => kernelName(e.kernel)))].join("; ");
+    const kernels = [...new Set(evidence.map((e) => run.sees[e.kernel] || e.kernel))].join("; ");
     note.textContent = drawn.terms.includes(j)
       ? "Where there is evidence for " + termName(j) + ": orange speaks for it, blue against it. Only this is drawn: " + kernels + "."
       : "Reasons are kept for the first " + drawn.terms.length + " terms of a set, not for " + termName(j) + ".";
