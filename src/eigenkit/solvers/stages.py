@@ -15,7 +15,7 @@ lost then.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,8 +59,9 @@ REGRESSIONS: dict[str, Method] = {
     "lsqr": lsqr,
 }
 
-# Why a method gives up and answers None.
+# Why a method gives up and answers None, and the methods of last resort.
 SINGULAR = "B is singular to rounding there"
+LAST = ("svd", "lsqr")
 
 # With a direct method, a residual above this means that half of the digits are lost.
 LOST = 1e-5
@@ -186,13 +187,12 @@ def regress(
     pairs = []
     for alpha, answer in zip(alphas, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
-        done = answer is not None and answer.converged
-        for why, other in () if done else _others(pencil, choice):
-            if answer is not None and (answer.converged or why is SINGULAR):
-                continue
+        for other in _others(pencil, choice):
+            if answer is not None and (answer.converged or other in LAST):
+                break
+            why = SINGULAR if answer is None else "it did not converge"
             report = Report("", other, f"{report.reason}, but {why}: {other}")
-            method = REGRESSIONS[other]
-            (answer,) = method(pencil, [alpha], settings.tol, settings.max_iter)
+            (answer,) = REGRESSIONS[other](pencil, [alpha], settings.tol, settings.max_iter)
         assert answer is not None
         if not answer.converged:
             asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
@@ -211,16 +211,17 @@ def regress(
     return pairs
 
 
-def _others(pencil: Pencil, choice: Choice) -> Iterator[tuple[str, str]]:
-    """Why another method is needed, and which: the chosen one may not converge, or give up.
+def _others(pencil: Pencil, choice: Choice) -> list[str]:
+    """The methods that take over where the chosen one gives up or does not converge.
 
-    All methods give the same answer, so the next best one takes over. A method that the user asked
-    for is kept even if it stops early; a warning says so.
+    All methods give the same answer. One that the user asked for is kept even if it stops early; a
+    warning says so.
     """
+    last = "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
     factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
-    if choice.regression == "cg" and factorizations:
-        yield "it did not converge", min(factorizations, key=lambda name: factorizations[name])
-    yield SINGULAR, "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
+    if choice.regression != "cg" or not factorizations:
+        return [last]
+    return [min(factorizations, key=lambda name: factorizations[name]), last]
 
 
 def rayleigh_ritz(
