@@ -491,6 +491,16 @@ ARFF = """% comment
 """
 
 
+@pytest.mark.parametrize("n", [3, 199, 200, 1000])
+def test_many_comments_above_the_names(n, tmp_path):
+    path = write(tmp_path / "a.csv", "# a comment\n" * n + "u,v,c\n1,2,x\n3,4,y\n")
+    options = Reading(labels=("c",), comment="#")
+    for size in (1, 16, 5000):
+        blocks = [*open_file(str(path), options).blocks(size)]
+        assert np.vstack([block.X for block in blocks]).tolist() == [[1, 2], [3, 4]]
+        assert [label for block in blocks for label in block.labels] == ["x", "y"]
+
+
 def test_dense_arff(tmp_path: Path) -> None:
     data = get(write(tmp_path / "a.arff", ARFF), labels=("kind",))
     assert data.source.feature_names == ["a b", "c"]

@@ -95,6 +95,21 @@ def test_it_is_said_when_what_a_model_knew_does_not_count(tmp_path, rng):
     assert "280 rows" in said
 
 
+@pytest.mark.parametrize("chunk", [2**22, 50])
+def test_names_below_comments_are_no_row(chunk, tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    frame = _frame(rng)
+    model, data = _start(tmp_path, frame[:60]), tmp_path / "data.csv"
+    data.write_text("# " + 40 * "x" + "\n\n" + frame.to_csv(index=False) + "1,2,x\n")
+    command = ["follow", str(data), "--model", str(model), "--comment", "#", "--once"]
+    words = ["--checkpoint", str(tmp_path / "s.ek"), "--on-error", "skip", "--json"]
+    result = CliRunner().invoke(app, [*command, *words])
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert (said["rows"], said["n_skipped"]) == (len(frame), 1)
+    assert f"line {len(frame) + 4}" in said["skipped"][0]["problem"]
+
+
 def test_standard_input(tmp_path, rng, monkeypatch):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])

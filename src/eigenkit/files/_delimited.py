@@ -19,23 +19,20 @@ from eigenkit.files._cells import (
     KINDS,
     Convert,
     as_class,
-    example_of,
     find_marks,
     fits,
     hold_codes,
-    how_to_write,
     is_missing,
     is_whole,
     kind_of,
     looks_like_header,
-    looks_marked,
     marks_of,
     split_labels,
     written_with,
 )
-from eigenkit.files._common import Block, Reading, check_unique, listed
+from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, are_names, how_to_read, roles, units_in
+from eigenkit.files._roles import Table, are_names, roles, units_in
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -66,7 +63,7 @@ class Delimited(Table):
         super().__init__(origin.path, options)
         self.origin = origin
         self.encoding = guess_encoding(origin, options)
-        lines = split_lines(self._without_comments(Lines(origin, self.encoding).take(_SAMPLE)[1]))
+        lines = split_lines(self._sample(Lines(origin, self.encoding)))
         self.delimiter = self._delimiter(lines)
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
@@ -91,6 +88,13 @@ class Delimited(Table):
     def _without_comments(self, text: bytes) -> bytes:
         mark = self.options.comment
         return without_lines(text, mark) if mark else text
+
+    def _sample(self, lines: Lines) -> bytes:
+        """The first lines, and more of them until two are no comments."""
+        text = self._without_comments(lines.take(_SAMPLE)[1])
+        while b"\n" not in text.strip() and (more := lines.take(_SAMPLE)[1]):
+            text += self._without_comments(more)
+        return text
 
     # -- finding out -------------------------------------------------------------------
 
@@ -169,44 +173,16 @@ class Delimited(Table):
 
     def _names_classes(self, j: int, cells: list[str]) -> bool:
         """Whether a column of labels holds words, or digits that are words."""
+        numbers = all(fits(self.convert, cell) for cell in cells)
         if len(self.roles.labels) == 1:
-            return not all(map(self._fits, cells)) or hold_codes(set(cells), len(cells))
-        if not all(map(self._fits, cells)) and kind_of(cells) == "yes or no":
+            return not numbers or hold_codes(set(cells), len(cells))
+        if not numbers and kind_of(cells) == "yes or no":
             self.kinds[j] = "yes or no"
         return any(not fits(self._convert(j), cell) for cell in cells)
-
-    def _fits(self, cell: str) -> bool:
-        return fits(self.convert, cell)
 
     def _convert(self, j: int) -> Convert:
         """The function from the cells of a column to numbers."""
         return KINDS[self.kinds[j]] if j in self.kinds else self.convert
-
-    def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
-        """The error about all columns that hold text, with what to add to the command."""
-        names = list(columns)
-        what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
-        if len(names) == 1:
-            example = shown(example_of(columns[names[0]]))
-            what, them = f"column {shown(names[0])} holds text ({example})", "it"
-        hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
-        marked = [n for n in names if not hints[n] and looks_marked(example_of(columns[n]))]
-        marks = marks_of(*(cell for name in marked for cell in columns[name]))
-        if marked and (marks or marked == names):
-            example = shown(example_of(columns[marked[0]]))
-            hint = f"if {example} is a number, give {marks or '--decimal or --thousands'}"
-            hints |= dict.fromkeys(marked, hint)
-            if marked == names:
-                return self.error(f"{what}: {hint}.")
-        if self.options.expected is not None:  # the columns of a model are fixed
-            steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
-            return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
-        add = how_to_read({name: columns[name] for name in names if not hints[name]})
-        steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
-        return self.error(
-            f"{what}: {', '.join(steps)}, name {them} with --labels, or leave {them} out with "
-            "--ignore."
-        )
 
     # -- reading -----------------------------------------------------------------------
 
@@ -223,6 +199,8 @@ class Delimited(Table):
         skip = self.header
         while (found := lines.take(n_rows))[1]:
             first, text = found[0], self._without_comments(found[1])
+            if skip and text.isspace():  # nothing but comments yet
+                continue
             if skip:
                 n = self._header_lines(text)
                 first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False

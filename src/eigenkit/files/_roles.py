@@ -12,7 +12,18 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from eigenkit.files._cells import fits, is_code, is_missing, is_number, name_rows, repeats
+from eigenkit.files._cells import (
+    example_of,
+    fits,
+    how_to_write,
+    is_code,
+    is_missing,
+    is_number,
+    looks_marked,
+    marks_of,
+    name_rows,
+    repeats,
+)
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -62,6 +73,32 @@ class Table(Source):
         if self.options.expected is not None:
             ways = "the model was fitted on numbers there."
         return self.error(f"{why}: {ways}", column=self.names[j])
+
+    def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
+        """The error about all columns that hold text, with what to add to the command."""
+        names = list(columns)
+        what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
+        if len(names) == 1:
+            example = shown(example_of(columns[names[0]]))
+            what, them = f"column {shown(names[0])} holds text ({example})", "it"
+        hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
+        marked = [n for n in names if not hints[n] and looks_marked(example_of(columns[n]))]
+        marks = marks_of(*(cell for name in marked for cell in columns[name]))
+        if marked and (marks or marked == names):
+            example = shown(example_of(columns[marked[0]]))
+            hint = f"if {example} is a number, give {marks or '--decimal or --thousands'}"
+            hints |= dict.fromkeys(marked, hint)
+            if marked == names:
+                return self.error(f"{what}: {hint}.")
+        if self.options.expected is not None:  # the columns of a model are fixed
+            steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
+            return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
+        add = how_to_read({name: columns[name] for name in names if not hints[name]})
+        steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
+        return self.error(
+            f"{what}: {', '.join(steps)}, name {them} with --labels, or leave {them} out with "
+            "--ignore."
+        )
 
     def _named(self, columns: Iterable[int]) -> list[str]:
         return [self.names[j] for j in columns]

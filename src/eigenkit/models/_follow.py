@@ -155,17 +155,26 @@ class Follower:
 
     def follow(self, path: str, *, once: bool, say: Callable[[str], None]) -> None:
         """Take in the rows that are there and those that come, until the file or the user ends."""
-        try:
-            self._follow(path, once, say)
-        finally:
-            self.stream.close()
+        with self.stream:
+            self._begin(path, say)
+            try:
+                for begin, text in lines_from(path, self.stream.position or 0, once):
+                    if text:
+                        self._take(begin, text)
+                    if time.monotonic() - self._saved >= self.every:
+                        self.save(say)
+            finally:
+                self.stream.close()
+                self.save(say)
 
-    def _follow(self, path: str, once: bool, say: Callable[[str], None]) -> None:
+    def _begin(self, path: str, say: Callable[[str], None]) -> None:
+        """Check that the file can be followed, and say what that means for the model."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in LINES:
             raise not_lines(path, kind)
         if path != "-" and Path(path).exists():
             check_lines(path)
+        rows = "standard input" if path == "-" else path
         if self.forgets:
             warnings.warn(
                 f"{self.place.name} does not keep the sums of its "
@@ -176,34 +185,25 @@ class Follower:
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
             self.model = replace(self.model, how=how)
         if self.adds:
-            rows = "standard input" if path == "-" else path
             held = counted(self.n_held, "row")
             say(f"{self.place.name} already has {held}; those of {rows} are added.")
-        begun = self.stream.position or 0
-        self._look_back(path, kind, begun)
-        try:
-            for begin, text in lines_from(path, begun, once):
-                if text:
-                    self._take(path, kind, begin, text)
-                if time.monotonic() - self._saved >= self.every:
-                    self.save(say)
-        finally:
-            self.stream.close()
-            self.save(say)
+        self.path, self.kind = path, kind
+        self._look_back(self.stream.position or 0)
 
-    def _take(self, path: str, kind: str, begin: int, lines: bytes) -> None:
+    def _take(self, begin: int, lines: bytes) -> None:
+        path, text, before = self.path, lines, self._sum
         if path != "-" and self._ends != _ends(path, self.stream.position or 0):
-            raise self._changed(path)
-        text, before = lines, self._sum
+            raise self._changed()
         if path == "-" and self._begins:
             check_lines(path, text)
         self._begins = False
         if self._layout is None and self.row.search(text):
-            at_begin = path == "-" or begin == 0  # every input begins with the names
-            self._layout = self._found(path, kind, text if at_begin else _first(path))
-            if at_begin:
-                text = text[len(self._layout.header) :]
-                before = crc32(self._layout.header, before)
+            # Every input begins with the names; those of a file may end within these lines.
+            self._layout = self._found(text if path == "-" else _first(path, begin + len(lines)))
+            header = self._layout.header
+            names = text[: max(0, len(header) - (0 if path == "-" else begin))]
+            text, before = text[len(names) :], crc32(names, before)
+            self._n_passed += names.count(b"\n") - header.count(b"\n")
         if self._layout is not None and self.row.search(text):
             last = self.stream.position  # there may be blank lines in between
             known = begin if last is None else last, begin + len(lines), self._n_passed, before
@@ -215,35 +215,33 @@ class Follower:
         if path != "-":
             self._ends = _ends(path, self.stream.position or 0)
 
-    def _found(self, path: str, kind: str, text: bytes) -> Layout:
-        """How the rows of a file are read, by its first bytes."""
-        above = self._to_names(text)
-        layout = Layout(self.model, path, kind, self.options)
+    def _found(self, text: bytes) -> Layout:
+        """How the rows of the file are read, by its first bytes."""
+        row = self.row.search(text)
+        # The lines up to the first that is neither blank nor a comment, which may hold names.
+        above = b"" if row is None else text[: text.find(b"\n", row.end()) + 1 or len(text)]
+        layout = Layout(self.model, self.path, self.kind, self.options)
         layout.begin(above, text[len(above) :])
         return layout
 
-    def _to_names(self, text: bytes) -> bytes:
-        """The lines up to the first that is not blank; empty if there is none."""
-        row = self.row.search(text)
-        return b"" if row is None else text[: text.find(b"\n", row.end()) + 1 or len(text)]
-
-    def _look_back(self, path: str, kind: str, position: int) -> None:
+    def _look_back(self, position: int) -> None:
         """Count the lines taken in before, after checking that they are unchanged."""
+        path = self.path
         if path == "-":
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
         _check_there(path, position)
         n_lines, n_bytes, self._sum = _looked_through(path, position)
         if position:
-            self._layout = self._found(path, kind, _first(path))
+            self._layout = self._found(_first(path))
             self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
         self._ends, mark = _ends(path, position), self.stream.mark or ""
         if n_bytes == position and mark.startswith("all ") and mark != mark_of(self._sum):
-            raise self._changed(path)
+            raise self._changed()
 
-    def _changed(self, path: str) -> FileError:
+    def _changed(self) -> FileError:
         return FileError(
-            path,
+            self.path,
             f"its first {self.stream.position} bytes are not those that were read before: it was "
             f"changed or replaced, and {_CHANGED}",
         )
@@ -289,10 +287,10 @@ def _ends(path: str, end: int) -> str:
         return f"{crc32(first + stream.read(min(end, _MARKED))):08x}"
 
 
-def _first(path: str) -> bytes:
-    """The first bytes of a file that is followed from the middle."""
+def _first(path: str, n: int = 0) -> bytes:
+    """The first bytes of a file, at least ``n`` if there are so many."""
     with open(path, "rb") as stream:
-        return stream.read(_CHUNK)
+        return stream.read(max(n, _CHUNK))
 
 
 def _looked_through(path: str, end: int) -> tuple[int, int, int]:
