@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -126,12 +126,13 @@ def _label_axes(ax: Any, components: tuple[int, ...]) -> None:
     ax.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
 
 
-def draw_bars(ax: Any, values: Array, names: list[str]) -> None:
-    """A bar for every name, the first on top, coloured by its sign."""
+def draw_bars(ax: Any, values: Array, names: list[str], words: str) -> None:
+    """A bar for every name, the first on top, coloured by its sign; ``words`` say what it is."""
     places = np.arange(len(values))
     ax.barh(places, values, color=[COLORS[int(value < 0)] for value in values])
     ax.axvline(0.0, color="#56606e", linewidth=0.8)
     ax.set_yticks(places, names)
+    ax.set(xlabel=words)
     ax.invert_yaxis()
 
 
@@ -343,6 +344,7 @@ class WeightsDisplay(Display):
     ['feature 3', 'feature 2', 'feature 1']
     """
 
+    _words: ClassVar[str] = "weight in component"
     weights: Array
     names: list[str]
     component: int
@@ -361,8 +363,7 @@ class WeightsDisplay(Display):
         return cls(*largest_entries(estimator, W[component], top), component).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        draw_bars(ax, self.weights, self.names)
-        ax.set(xlabel=f"weight in component {self.component + 1}")
+        draw_bars(ax, self.weights, self.names, f"{self._words} {self.component + 1}")
 
 
 @described
@@ -386,6 +387,8 @@ class LoadingsDisplay(WeightsDisplay):
     ['feature 2', 'feature 3', 'feature 0']
     """
 
+    _words = "correlation with component"
+
     @classmethod
     def from_estimator(  # type: ignore[override]
         cls, estimator: Any, X: Any, *, component: int = 0, top: int = 15, ax: Any = None
@@ -393,7 +396,3 @@ class LoadingsDisplay(WeightsDisplay):
         """Correlate the columns of X with a column of its scores and draw the largest."""
         R = _correlations(X, scores_of(estimator, X, (component,)))[:, 0]
         return cls(*largest_entries(estimator, R, top), component).plot(ax)
-
-    def _draw(self, ax: Any) -> None:
-        super()._draw(ax)
-        ax.set(xlabel=f"correlation with component {self.component + 1}")

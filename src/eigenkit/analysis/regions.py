@@ -67,8 +67,7 @@ class CoefficientsDisplay(Display):
         return cls(*largest_entries(estimator, rows[target], top), words).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        draw_bars(ax, self.coefficients, self.names)
-        ax.set(xlabel=f"coefficient for {self.target}")
+        draw_bars(ax, self.coefficients, self.names, f"coefficient for {self.target}")
 
 
 def _target_name(estimator: Any, target: int, n: int) -> str:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._annotated import described, methods_table, summary
-from eigenkit.cli._console import Result, clean, command, in_json, progress
+from eigenkit.cli._console import Result, clean, command, in_json, progress, table
 from eigenkit.cli._data import write_rows
 from eigenkit.cli._parsing import Argument, Group, Option
 
@@ -101,8 +100,8 @@ def fit(
         save_annotator(model, place)
         title = f"{Path(images).name} annotated"
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, advance))
-    record = {"model": str(place), "bytes": place.stat().st_size, **described(model)}
-    return Result(record, "\n".join([*summary(model), f"wrote {clean(place)}", *shown]))
+    record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
+    return Result(record, "\n".join([*_summary(model), f"wrote {clean(place)}", *shown]))
 
 
 @o.takes({**_READING, "jobs": (_READING["jobs"][0], 1)})
@@ -200,7 +199,7 @@ def compare(
     fitted = to_fit([row.name for row in found.rows], found.held_out[0][0])
     step = "" if fitted is None else _next_step(images, labels, fitted[1], given)
     record = {"methods": rows, "recommended": found.recommended, "level": found.level, "next": step}
-    lines = [methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
+    lines = [_methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
     return Result(record, "\n".join([*lines, *shown]))
 
 
@@ -325,3 +324,66 @@ def _size(text: str | None) -> tuple[int, int] | None:
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
         raise o.bad("--size", f"{text!r} is not HEIGHTxWIDTH.")
     return int(parts[0]), int(parts[1])
+
+
+# -- what is said about models and comparisons -----------------------------------------
+
+
+def _methods_table(rows: list[dict[str, Any]]) -> str:
+    """The methods of a comparison with their figures, and what these are."""
+    from eigenkit.images.comparison import figures
+    from eigenkit.images.rivals import CHOSEN, PLAIN
+
+    titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
+    cells = [[row["name"], *figures(row), f"{row['seconds']:.1f}"] for row in rows]
+    words = f'Means over folds ± standard errors; plain is "{PLAIN}".'
+    if any(row["name"] == CHOSEN for row in rows):
+        words += f' The seconds of "{CHOSEN}" include the kernels, which the others are given.'
+    return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
+
+
+def _counts(model: ImageAnnotator) -> dict[str, int]:
+    """Numbers of sets and of labelled sets; with unseen views, also of views of sets."""
+    n, labelled = model._n_sets_
+    more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
+    return {"n_sets": n, "n_labelled": labelled, **more}
+
+
+def _described(model: ImageAnnotator) -> dict[str, Any]:
+    """A model in plain values."""
+    return {
+        **_counts(model),
+        "terms": [vars(report) for report in model.report_],
+        "few": model.few_,
+        "weights": model.weights_,
+        "kernels_chosen": model.kernels_chosen_,
+        "weights_chosen": model.weights_chosen_,
+        "weights_scores": model.weights_scores_,
+        "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=False)),  # then components
+        "size": list(model.size_),
+    }
+
+
+def _summary(model: ImageAnnotator) -> list[str]:
+    """A table of the terms, and the weights of the kernels."""
+    from eigenkit.images.term_reports import OTHERS, UNSEEN
+    from eigenkit.images.weights import IN_WORDS
+
+    figures = ("f1", "precision", "recall", "auc")
+    rows = [
+        [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]
+        for r in sorted(model.report_, key=lambda r: -r.support)
+    ]
+    titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
+    weights = sorted(model.weights_.items(), key=lambda item: -item[1])
+    counts = _counts(model)
+    views = f" in {counts['n_set_views']} set-views" if "n_set_views" in counts else ""
+    return [
+        f"{counts['n_sets']} sets{views}, {counts['n_labelled']} with labels; images brought to "
+        f"{model.size_[0]} x {model.size_[1]}",
+        f"chosen: {model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
+        "weights of the kernels: "
+        + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
+        f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
+        table(titles, rows, right=(1, 2, 3, 4, 5)),
+    ]
