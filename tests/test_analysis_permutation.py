@@ -360,7 +360,7 @@ def test_result_reads_well() -> None:
     lines = str(test).splitlines()
     assert lines[0] == "Permutation test of CCA: 40 samples, 99 permutations"
     assert lines[1].split() == ["component", "value", "wilks", "p"]
-    assert lines[-1] == "1 of 2 components at level 0.05"
+    assert lines[-1] == "1 of 2 components significant at level 0.05"
     assert repr(test).startswith("<PermutationTest of CCA: p = 0.01, ")
 
 

@@ -57,7 +57,7 @@ def test_classes_groups_and_words() -> None:
     options = ["--labels", "class", "--ignore", "out_*", "--method", "lda", "--groups", "site"]
     text = run(*options, "--level", "0.1")
     assert "Permutation test of LDA: 60 samples, 49 permutations within 2 blocks" in text
-    assert "1 of 1 components at level 0.1" in text
+    assert "1 of 1 components significant at level 0.1" in text
     features = np.column_stack([X, AGE])
     expected = permutation_test(LDA(), features, CLASS, groups=SITE, n_permutations=49)
     assert p_values(*options) == expected.p_values.tolist()

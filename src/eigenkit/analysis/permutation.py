@@ -81,9 +81,8 @@ class PermutationTest:
         table = zip(self.singular_values, self.statistics, self.p_values, strict=True)
         for j, (value, observed, p) in enumerate(table, start=1):
             lines.append(f"{j:>9}  {value:>10.4g}  {observed:>10.4g}  {p:>8.4g}")
-        tested = len(self.p_values)
-        lines.append(f"{self.n_significant(level)} of {tested} components at level {level:g}")
-        return "\n".join(lines)
+        found = f"{self.n_significant(level)} of {len(self.p_values)} components significant"
+        return "\n".join([*lines, f"{found} at level {level:g}"])
 
     def __str__(self) -> str:
         return self.summary()
