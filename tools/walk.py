@@ -2,9 +2,9 @@
 
     python tools/walk.py [--list HypergraphSpectral] ...
 
-A jump is a pair of a caller and a function in another file. Every fit is run twice and the second
-is measured, so that imports and caches do not count. ``--list`` names the functions of a fit, in
-the order in which they are first called.
+A jump is a pair of a caller and a function in another file. Comprehensions are part of the function
+they stand in. Every fit is run twice and the second is measured, so that imports and caches do not
+count. ``--list`` names the functions of a fit, in the order in which they are first called.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from scipy import sparse
 import eigenkit as ek
 
 ROOT = str(Path(ek.__file__).parent)
+
+# Frames of their own in some versions of Python.
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 # A file, and a function in it.
 Place = tuple[str, str]
@@ -65,7 +68,7 @@ class Walk:
 
 def _place(frame: FrameType) -> Place | None:
     code = frame.f_code
-    if not code.co_filename.startswith(ROOT):
+    if not code.co_filename.startswith(ROOT) or code.co_name in COMPREHENSIONS:
         return None
     return code.co_filename[len(ROOT) + 1 :], code.co_qualname
 

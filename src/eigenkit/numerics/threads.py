@@ -57,7 +57,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if self.users == 0:
-                each = ((library, library.num_threads) for library in _libraries())
+                each = [(library, library.num_threads) for library in _libraries()]
                 self.before = [(library, count) for library, count in each if count != 1]
                 for library, _ in self.before:
                     library.set_num_threads(1)

@@ -128,7 +128,7 @@ def dense_gradient(
     """
     n, d = X.shape
     k = next(A.shape[1] for A in (V, H) if A is not None)
-    V, offset, H = (None if A is None else _in_fours(A) for A in (V, offset, H))
+    V, offset, H = map(_in_fours, (V, offset, H))
     width = -(-k // 4) * 4
     Z = np.empty((0 if V is None else n, width))
     S = np.zeros((d if slope else 0, width))
@@ -139,8 +139,10 @@ def dense_gradient(
     return Z[:, :k], S[:, :k]
 
 
-def _in_fours(A: np.ndarray) -> np.ndarray:
+def _in_fours(A: np.ndarray | None) -> np.ndarray | None:
     """A with columns of zeros up to a multiple of four, in float64 and in the order of rows."""
+    if A is None:
+        return None
     n, k = A.shape
     if k % 4 == 0:
         return np.ascontiguousarray(A, dtype=np.float64)
