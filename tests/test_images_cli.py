@@ -102,7 +102,7 @@ def test_groups_are_read(folder, tmp_path):
     assert load_annotator(out)._groups_.tolist() == [i // 3 for i in range(24)]
     table.write_text("a,b\n")
     bad = run("compare", folder / "images", folder / "labels.csv", "--groups", table, *FAST)
-    assert "its columns must be set and group" in bad.stderr
+    assert "it has no column 'set': its columns are ['a', 'b']" in bad.stderr
 
 
 @pytest.mark.parametrize(

@@ -315,6 +315,11 @@ def test_bad_labels(folder, tmp_path, text, message):
         read_labels(tmp_path / "labels.csv", read_sets(folder))
 
 
+def test_columns_of_groups_in_any_order_and_beside_others(folder, tmp_path):
+    (tmp_path / "groups.csv").write_text("gene,group,set\n1,g,b\n2,h,a\n")
+    assert read_groups(tmp_path / "groups.csv", read_sets(folder)) == ["group h", "group g"]
+
+
 def test_groups_without_sets_and_sets_without_groups(folder, tmp_path):
     table = tmp_path / "groups.csv"
     table.write_text("set,group\na,g\nz,g\na,g\n")
@@ -333,7 +338,8 @@ def test_groups_without_sets_and_sets_without_groups(folder, tmp_path):
         ("set,group\nz,g\n", "it names none of the sets: it has 'z', the folder 'a'"),
         ("set,group\na,g\nb\n", "line 3: a row needs a set and a group"),
         ("set,group\n", "it names no set"),
-        ("", "its columns must be set and group"),
+        ("", "it has no column 'set'"),
+        ("set,gene\na,g\n", r"it has no column 'group': its columns are \['set', 'gene'\]"),
     ],
 )
 def test_bad_groups(folder, tmp_path, text, message):

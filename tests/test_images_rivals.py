@@ -177,6 +177,12 @@ def test_sets_without_labels_are_learned_from_as_in_fit(grouped):
         assert len(model._labelled_) == 32 - len(test)
 
 
+def test_a_rival_that_is_not_known_is_named_before_anything_is_computed():
+    sets, Y, _ = make_shapes(6, size=32)
+    with pytest.raises(ValueError, match="rivals='best kernel' is not known: choose"):
+        compare(sets, Y, rivals=["best kernel"], progress=lambda *told: pytest.fail("computed"))
+
+
 def test_more_folds_than_sets():
     sets, Y, terms = make_shapes(6, size=64)
     with pytest.raises(ValueError, match="cv=7 is not valid: give 2 to 6"):

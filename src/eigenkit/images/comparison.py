@@ -22,6 +22,7 @@ from eigenkit.images.term_reports import measures
 from eigenkit.images.unseen import views_apart
 from eigenkit.images.weights import folds_of
 from eigenkit.numerics.linalg import Array
+from eigenkit.shell import check_choice
 
 MEASURES = ("auc", "p1", "f1")
 
@@ -130,6 +131,8 @@ def compare(
     known_groups: Any = None if groups is None else groups[labelled]
     _check_folds(cv, len(labelled) if groups is None else len(np.unique(known_groups)))
     chosen = list(rivals or RIVALS)
+    for name in chosen:
+        check_choice("rivals", name, RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     check_settings(base)
     vectors, pictures = _vectors(base, sets)
@@ -255,16 +258,13 @@ def _set_kernel_weights(model: ImageAnnotator) -> Array:
 
 
 def _level(rows: Sequence[Row]) -> list[str]:
-    """Those that are not told from the first by twice the standard error of the difference."""
+    """Rivals whose difference to the first is at most twice its standard error."""
     gaps = {row.name: _mean_and_error(rows[0].quality - row.quality) for row in rows[1:]}
     return [name for name, (gap, error) in gaps.items() if gap <= 2 * error]
 
 
 def as_records(comparison: Comparison) -> list[dict[str, Any]]:
-    """The rows for a table: means, standard errors, and the paired difference to the plain one.
-
-    The difference is None where the plain one was not measured.
-    """
+    """Means, standard errors, and the paired difference to the plain rival (None without it)."""
     plain = next((row for row in comparison.rows if row.name == PLAIN), None)
     return [_record(row, plain, comparison.recommended) for row in comparison.rows]
 
@@ -323,8 +323,10 @@ def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[st
 
 
 def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
-    """Options of fit that say again what the rivals were measured with; the plain one has its own
-    kernel, and no views."""
+    """Options that make fit use what the rivals were measured with.
+
+    The plain one has a kernel of its own, and no views.
+    """
     found: dict[str, Any] = {}
     if not plain and measured.kernels != "auto":
         found["kernels"] = _kernels_in_words(measured.kernels)

@@ -24,7 +24,7 @@ from eigenkit.images.kernels import ViewKernel
 from eigenkit.numerics.linalg import Array
 
 NEIGHBOURS = 5
-# The name of the part that a regression on what kernels say of all terms has.
+# The name of the part of the regression on the probabilities of all terms.
 ALL_TERMS = "all terms"
 
 
@@ -108,11 +108,11 @@ class Explainer:
 
     @property
     def descriptors(self) -> list[Descriptor]:
-        """Those whose vectors :meth:`evidence` asks for."""
+        """The descriptors whose vectors :meth:`evidence` needs."""
         return list({p.descriptor.name: p.descriptor for _, p in self.pyramids}.values())
 
     def __call__(self, one: ImageSet, vectors: Vectors | None = None) -> Explanation:
-        """What :meth:`ImageAnnotator.explain` gives; vectors of the set may be known already."""
+        """The explanation of a set, whose vectors may be known already."""
         model = self.model
         vectors = vectors or model._vectors([one])
         K, own = model._each_kernel([one], vectors)

@@ -29,7 +29,7 @@ Vectors = dict[str, list[list[Array]]]  # descriptor -> set -> picture -> matrix
 
 
 def watched(step: str, items: Iterable[T], total: int, tell: Tell) -> Iterator[T]:
-    """Every item; when it is done, how far the step has come."""
+    """The items, reporting progress after each of them."""
     for done, item in enumerate(items, 1):
         yield item
         if tell is not None:
@@ -126,7 +126,7 @@ def _vectors(
     if missing:
         frame = Frame(picture.pixels(size))
         fresh = {d.name: d.vectors(frame) for d in missing}
-        # A function of the user's has no name that would tell its versions apart.
+        # The versions of a function of the user's cannot be told apart.
         kept = {d.key: fresh[d.name] for d in missing if d.function is None}
         if cache and kept:
             cache.put(picture.digest, size, kept)
@@ -155,8 +155,8 @@ class Cache:
     """Vectors by the content of an image, its size and the key of a descriptor.
 
     One file per image and size, in the container of model files: plain arrays, a checksum over all,
-    written beside its place and renamed. A run that was interrupted finds what it had computed;
-    a file that is damaged is computed again.
+    written beside its place and renamed. An interrupted run finds what it had computed; what a
+    damaged file should hold is computed again.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Cache:
         self.folder = Path(folder)
 
     def get(self, digest: str, size: tuple[int, int]) -> dict[str, Array]:
-        """All vectors that are known of an image."""
+        """All vectors that are kept of an image."""
         try:
             names, arrays = read_container(str(self._place(digest, size)), _MOST_CACHED)
         except FileError:  # not there, or damaged

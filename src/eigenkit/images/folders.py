@@ -28,7 +28,7 @@ from eigenkit.images.files import (
     is_deep,
     opened,
 )
-from eigenkit.shell import shown
+from eigenkit.shell import check_choice, shown
 
 # What systems put into folders by themselves, and nobody means: archives of a Mac, previews.
 LEFT_BY_SYSTEMS = ("__macosx", "@eadir", "thumbs.db", "desktop.ini", "$recycle.bin")
@@ -66,8 +66,7 @@ def read_sets(
     list of ImageSet
         In the order of their names, their pictures by view and file.
     """
-    if unreadable not in ("error", "skip"):
-        raise ValueError(f"unreadable={unreadable!r} is not known: give 'error' or 'skip'.")
+    check_choice("unreadable", unreadable, ("error", "skip"))
     root = Path(folder)
     if not root.is_dir():
         file = "it is a file: give the folder of images." if root.exists() else ""
@@ -115,7 +114,7 @@ def _checked(
 
 
 def readable(name: str) -> str:
-    """A name of a file as text that every output can hold, with letters in one piece."""
+    """A file name as text that every output can hold, with composed letters."""
     return composed(os.fsencode(name).decode("utf-8", "replace"))
 
 
@@ -190,12 +189,8 @@ def _check_inside(root: Path, path: Path) -> None:
 
 
 def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
-    """As a folder gives them: models depend on the order of pictures, and a table has any."""
-    rows = read_rows(table)
-    names = next(rows, (0, []))[1]
-    for wanted in ("file", "set"):
-        if wanted not in names:
-            raise FileError(table, f"it has no column {wanted!r}: its columns are {names}.")
+    """Set, view and file of every row, in the order of a folder, on which models depend."""
+    names, rows = read_table(table, "file", "set")
     found: dict[tuple[str, str], tuple[str, str, Path]] = {}
     for line, cells in rows:
         row = dict(zip(names, cells, strict=False))
@@ -217,13 +212,27 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
 
 
 def _as_on_disk(root: Path, file: str) -> Path:
-    """The file of that name, which may be there with letters in one piece or in several."""
+    """The file of that name, whether accents are stored with their letters or apart (NFC, NFD)."""
     forms = (file, composed(file), unicodedata.normalize("NFD", file))
     return next((root / name for name in forms if os.path.exists(root / name)), root / file)
 
 
-def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file with the numbers of their lines."""
+Rows = Iterator[tuple[int, list[str]]]  # numbers of lines, and cells
+
+
+def read_table(table: Path, *wanted: str) -> tuple[list[str], Rows]:
+    """The columns of a CSV file, some of which must be there, and its rows."""
+    rows = _read_rows(table)
+    line, names = next(rows, (1, []))
+    names = list(map(composed, names))
+    for name in wanted:
+        if name not in names:
+            message = f"it has no column {name!r}: its columns are {names}."
+            raise FileError(table, message, line=line)
+    return names, rows
+
+
+def _read_rows(table: Path) -> Rows:
     try:
         text = table.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -242,7 +251,7 @@ def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
-    """Warn of so many things with the names of some, if there are any."""
+    """Warn about things, if there are any: how many, and the names of some."""
     if names:
         warnings.warn(
             f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"

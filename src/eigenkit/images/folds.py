@@ -1,4 +1,4 @@
-"""Finished folds of a comparison on disk: a run that was interrupted goes on after them."""
+"""Finished folds of a comparison on disk: an interrupted run continues after them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from eigenkit.images.model_file import load_annotator, save_annotator
 from eigenkit.models import versions
 from eigenkit.numerics.linalg import Array
 
-# What a comparison does not depend on.
+# Parameters that do not change the result.
 _OF_THE_RUN = ("cache", "n_jobs", "progress")
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a fold gave: for every rival its measures and its seconds."""
+    """The measures and seconds of every rival on one fold."""
 
     measures: dict[str, list[float]]
     seconds: dict[str, float]
@@ -35,8 +35,8 @@ class FinishedFolds:
     Parameters
     ----------
     annotator : ImageAnnotator
-        Folds are kept in its cache; without one, or with functions of the user's (which have
-        no name that would tell their versions apart), nothing is kept.
+        Folds are kept in its cache. Nothing is kept without a cache, or with functions of the
+        user's, whose versions cannot be told apart.
     key : str
         What tells this comparison from others.
     """
@@ -59,7 +59,7 @@ class FinishedFolds:
             return None
 
     def put(self, number: int, model: ImageAnnotator, found: Finished) -> None:
-        """Keep a fold; the figures come last and say that all is there."""
+        """Keep a fold; the figures are written last, so where they are, the model is too."""
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class FinishedFolds:
             stream.write(json.dumps(asdict(found)).encode())
 
     def forget(self) -> None:
-        """All folds are there: what stayed, a later version might take for its own."""
+        """Remove the files when all folds are finished."""
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 

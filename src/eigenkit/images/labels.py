@@ -12,7 +12,7 @@ from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
 from eigenkit.images.files import ImageSet
-from eigenkit.images.folders import read_rows, tell_names
+from eigenkit.images.folders import Rows, read_table, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import shown
 
@@ -46,39 +46,37 @@ def read_labels(
     terms : list of str
     """
     table = Path(path)
-    rows = read_rows(table)
-    line, names = next(rows, (1, []))
-    names = list(map(composed, names))
-    if "set" not in names:
-        raise FileError(table, f"it has no column 'set': its columns are {names}.", line=line)
-    if len(set(names)) < len(names):
-        raise FileError(table, "two columns have the same name: rename one.", line=line)
-    found: Given = {}
-    for number, cells in rows:
-        if len(cells) != len(names):
-            raise FileError(
-                table, f"it has {len(cells)} cells, expected {len(names)}.", line=number
-            )
-        name = composed(cells.pop(names.index("set")))
-        if name in found:
-            raise FileError(table, f"set {shown(name)} has a row already.", line=number)
-        found[name] = number, cells
+    names, rows = read_table(table, "set")
     columns = [name for name in names if name != "set"]
+    if len(set(names)) < len(names):
+        raise FileError(table, "two columns have the same name: rename one.", line=1)
+    if "terms" in columns and len(columns) > 1:
+        other = next(name for name in columns if name != "terms")
+        message = f"it has the column {shown(other)} beside 'terms': keep one of them."
+        raise FileError(table, message, line=1)
     lists = columns == ["terms"]  # where an empty cell says something
     given = {
         name: (number, cells)
-        for name, (number, cells) in found.items()
+        for name, (number, cells) in _by_set(table, names, rows).items()
         if not all(is_missing(cell) and (cell or not lists) for cell in cells)
     }
     _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
-    if "terms" in columns and len(columns) > 1:
-        other = next(name for name in columns if name != "terms")
-        raise FileError(
-            table, f"it has the column {shown(other)} beside 'terms': keep one of them.", line=line
-        )
     if lists:
         return _from_lists(table, given, sets, separator)
     return _from_columns(table, given, columns, sets), columns
+
+
+def _by_set(table: Path, names: list[str], rows: Rows) -> Given:
+    """The cells of every set, without its name."""
+    found: Given = {}
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise FileError(table, f"it has {len(cells)} cells, expected {len(names)}.", line=line)
+        name = composed(cells.pop(names.index("set")))
+        if name in found:
+            raise FileError(table, f"set {shown(name)} has a row already.", line=line)
+        found[name] = line, cells
+    return found
 
 
 def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
@@ -97,14 +95,13 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
     list of str
     """
     table = Path(path)
-    rows = read_rows(table)
-    if next(rows, (1, []))[1][:2] != ["set", "group"]:
-        raise FileError(table, "its columns must be set and group.")
+    names, rows = read_table(table, "set", "group")
     given: dict[str, str] = {}
     for line, cells in rows:
-        if len(cells) < 2 or not cells[0] or is_missing(cells[1]):
+        row = dict(zip(names, map(composed, cells), strict=False))
+        name, group = row.get("set", ""), row.get("group", "")
+        if not name or is_missing(group):
             raise FileError(table, "a row needs a set and a group.", line=line)
-        name, group = map(composed, cells[:2])
         if given.setdefault(name, group) != group:
             raise FileError(
                 table, f"set {shown(name)} is in the group {shown(given[name])} already.", line=line
@@ -118,7 +115,7 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
 def _compare_names(
     table: Path, given: Collection[str], sets: Sequence[ImageSet], rows: str, without: str
 ) -> None:
-    """Sets that a table names and those that there are: not one in common is an error."""
+    """Compare the sets of a table with those of the folder: none in common is an error."""
     known = {one.name for one in sets}
     if given and known.isdisjoint(given):
         raise FileError(
@@ -175,7 +172,7 @@ def _from_columns(table: Path, found: Given, columns: list[str], sets: Sequence[
 def read_known(
     path: str | os.PathLike[str], sets: Sequence[ImageSet], terms: Sequence[str]
 ) -> Array:
-    """The terms of sets in a model's order; those that it does not know are left out, and named."""
+    """The terms of sets in a model's order; a note names terms that the model does not know."""
     Y, names = read_labels(path, sets)
     unknown = [name for name in names if name not in terms]
     what = "terms of the labels are not known to the model and do not count"

@@ -1,4 +1,4 @@
-"""What the page shows, as plain values: sets with their terms, neighbours and evidence."""
+"""What the page shows, as plain values: sets with their terms and the reasons for them."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _parts(why: Explanation, j: int, drawn: set[str]) -> dict[str, float]:
 
 
 def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
-    """What is shown of the models of all folds: whose figures these are, and of what."""
+    """The top of a comparison's page: which models the figures come from, and their weights."""
     models = [model for model, _ in comparison.held_out]
     sizes = [len(model._labelled_) for model in models]
     spread = dict.fromkeys([min(sizes), max(sizes)])

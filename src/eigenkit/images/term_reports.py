@@ -52,7 +52,7 @@ def term_reports(
 
 
 def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
-    """Terms of which n sets tell little, with a warning."""
+    """Terms that few of n sets carry, or all of them, with a warning."""
     few = [t for t, m in zip(terms, support, strict=True) if m < FEW or m == n]
     what = f"terms with fewer than {FEW} sets or with all of them are learned badly or not at all"
     tell_names(few, what, stacklevel=6)
@@ -72,9 +72,9 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
 
 
 def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
-    """How well a model's scores tell known terms, and over which of them the means go.
+    """How well a model's scores predict known terms, and the terms that the means are over.
 
-    Rows of NaN are sets of which no term is known. What no term tells is None.
+    Sets with rows of NaN do not count. A mean over no term is None.
     """
     there = np.isfinite(Y).all(axis=1)
     if not there.any():

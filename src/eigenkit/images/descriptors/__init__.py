@@ -57,7 +57,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
 
     @property
     def radius(self) -> int | None:
-        """Of the patches of a local descriptor; None for a global one."""
+        """The radius of the patches of a local descriptor; None for a global one."""
         kind, _, r = self.name.rpartition("-")
         patches = kind in {*LOCAL, *DENSE} and r.isdecimal() and self.function is None
         return int(r) if patches else None
@@ -199,14 +199,13 @@ def find(name: str) -> Callable[[Frame], Array]:
 
 
 def check_own(descriptors: Any) -> dict[str, Descriptor]:
-    """Descriptors of the user's by name, of which each is one and has a name to itself."""
+    """The user's descriptors by name; each must be a Descriptor with a name of its own."""
     given = list(descriptors) if isinstance(descriptors, Iterable) else [descriptors]
     wrong = next((d for d in given if not isinstance(d, Descriptor)), None)
     if wrong is not None:
         raise TypeError(
             f"descriptors has {shown(wrong)}, which is not a Descriptor: give a list of "
-            "Descriptor; "
-            "names of built-in ones go into kernels."
+            "Descriptor; names of built-in ones go into kernels."
         )
     taken = next((d.name for d in given if d.function and d.name in DESCRIPTORS), None)
     if taken is not None:
@@ -218,7 +217,7 @@ def check_own(descriptors: Any) -> dict[str, Descriptor]:
 
 
 def check_once(what: str, names: Sequence[str]) -> None:
-    """Nothing has the name of another: results are kept by name."""
+    """No two of them share a name: results are kept by name."""
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""One image on its way through the descriptors: what several of them need is made once."""
+"""One image and what several descriptors need of it, made once."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Frame:
         return self.once("patches", r, lambda: standardized(self.patches(self.grey[None], r)[:, 0]))
 
     def once(self, what: str, r: int, make: Callable[[], Array]) -> Array:
-        """What was made before for patches of radius r (0 for the whole image), or now."""
+        """Make something for patches of radius r (0 for the whole image), unless it was made."""
         if (what, r) not in self._kept:
             self._kept[what, r] = make()
         return self._kept[what, r]
