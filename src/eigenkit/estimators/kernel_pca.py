@@ -137,10 +137,11 @@ class KernelPCA(KernelSpace):
         self.n_components_ = len(values)
         self.components_ = np.ascontiguousarray(W.T)
         if self.fit_inverse_transform:
-            self._keep_inverse(rows.X, rows.weight)
+            self._keep_inverse(rows)
 
-    def _keep_inverse(self, X: Any, weight: Array | None) -> None:
+    def _keep_inverse(self, rows: Rows) -> None:
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
+        X = rows.X
         T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
         dense = X.toarray() if hasattr(X, "toarray") else X
         given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
@@ -150,13 +151,11 @@ class KernelPCA(KernelSpace):
         K = given(T, self._score_fit_)
         if self.approximation is None:
             check_kernel_size(len(K))
-            self.dual_coef_ = _ridge(K, dense, self.alpha, weight)
+            self.dual_coef_ = _ridge(K, dense, self.alpha, rows.weight)
         else:
             N = landmark_map(K[index])
-            F, w = K @ N, np.ones(len(K)) if weight is None else weight
-            self.dual_coef_ = N @ _ridge(
-                F.T @ (F * w[:, None]), F.T @ (dense * w[:, None]), self.alpha
-            )
+            F, w = K @ N, rows.weights()[:, None]
+            self.dual_coef_ = N @ _ridge(F.T @ (F * w), F.T @ (dense * w), self.alpha)
 
     def inverse_transform(self, X: Any) -> Array:
         """Pre-images: the samples whose scores are about these, by a learned regression.
