@@ -1,9 +1,10 @@
-"""Names, numbers and times from a record, as text."""
+"""Names, numbers and times as text, and tables of them."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from eigenkit.evaluation.metrics import decimals
 from eigenkit.evaluation.record.schema import Score
@@ -79,3 +80,23 @@ def listed(names: list[str]) -> str:
     """``a, b and c``."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells are plain text, not yet escaped; the first ``n_text`` columns are words.
+
+    ``strong`` are the cells (row, column) in bold.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    n_text: int = 1
+    note: str = ""
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+def facts_table(title: str, values: dict[str, str], columns: tuple[str, str] = ("", "")) -> Table:
+    """Names and their values, in two columns."""
+    return Table(title, list(columns), [[*pair] for pair in values.items()], n_text=2)

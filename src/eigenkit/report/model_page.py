@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from eigenkit.report import tables
-from eigenkit.report.cells import visible
+from eigenkit.report.cells import Table, facts_table, visible
 from eigenkit.report.html import document, policy
 from eigenkit.report.pieces import (
     code,
@@ -18,7 +17,6 @@ from eigenkit.report.pieces import (
     weights,
     whole_body,
 )
-from eigenkit.report.tables import Table
 
 
 def model_html(
@@ -43,7 +41,7 @@ def model_html(
     """
     how = record["fitted"]
     shown = {name: visible(value, 200) for name, value in facts.items()}
-    settings = tables.facts("Settings", shown, ("what", "value"))
+    settings = facts_table("Settings", shown, ("what", "value"))
     parts = [
         ("weights", "Components", _weights(record["components"])),
         ("stability", "Stability", _stability(how.get("stability"))),
@@ -150,4 +148,4 @@ def _with_table(drawn: str, table: Table) -> str:
 
 def _targets(names: list[str]) -> str:
     numbered = {str(i): visible(name) for i, name in enumerate(names, start=1)}
-    return folded("All targets", table_html(tables.facts("Targets", numbered, ("number", "name"))))
+    return folded("All targets", table_html(facts_table("Targets", numbered, ("number", "name"))))

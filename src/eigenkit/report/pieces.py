@@ -10,7 +10,7 @@ from html import escape
 
 import numpy as np
 
-from eigenkit.report.tables import Table
+from eigenkit.report.cells import Table
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640, 30, 170, 20
 _MIDDLE = (_LEFT + _WIDTH - _RIGHT) / 2

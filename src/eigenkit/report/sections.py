@@ -13,7 +13,7 @@ from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Model, Run
 from eigenkit.report import label_sections, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
-from eigenkit.report.cells import visible
+from eigenkit.report.cells import Table, visible
 from eigenkit.report.pieces import (
     code,
     controls,
@@ -27,7 +27,6 @@ from eigenkit.report.pieces import (
     weights,
     whole_body,
 )
-from eigenkit.report.tables import Table
 from eigenkit.report.words import (
     before_fit,
     behind_the_best,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +10,16 @@ from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
 from eigenkit.report.alike import natural
-from eigenkit.report.cells import NOTHING, measured_all, number, seconds, short, visible
+from eigenkit.report.cells import (
+    NOTHING,
+    Table,
+    facts_table,
+    measured_all,
+    number,
+    seconds,
+    short,
+    visible,
+)
 from eigenkit.report.words import (
     behind_the_best,
     label_word,
@@ -23,26 +31,6 @@ from eigenkit.report.words import (
 )
 
 Metrics = dict[str, tuple[str, bool]]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells are plain text, not yet escaped; the first ``n_text`` columns are words.
-
-    ``strong`` are the cells (row, column) in bold.
-    """
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    n_text: int = 1
-    note: str = ""
-    strong: frozenset[tuple[int, int]] = frozenset()
-
-
-def facts(title: str, values: dict[str, str], columns: tuple[str, str] = ("", "")) -> Table:
-    """Names and their values, in two columns."""
-    return Table(title, list(columns), [[*pair] for pair in values.items()], n_text=2)
 
 
 def comparison(run: Run) -> Table:
@@ -162,7 +150,7 @@ def data_facts(run: Run) -> Table:
         found["labels per sample"] = f"{d.cardinality:.2f}"
         found["samples without a label"] = f"{d.unlabelled:,}"
     found["fingerprint"] = visible(d.fingerprint)
-    return facts("Data", found)
+    return facts_table("Data", found)
 
 
 def label_counts(run: Run) -> Table:
@@ -262,7 +250,7 @@ def top_features(method: Method, limit: int = 5) -> Table:
 def environment(run: Run) -> Table:
     """Versions."""
     found = {visible(name): visible(version) for name, version in run.environment.items()}
-    return facts("Environment", {**found, "random state": str(run.protocol.seed)})
+    return facts_table("Environment", {**found, "random state": str(run.protocol.seed)})
 
 
 # Rows of a table that a page can hold without becoming slow, and pairs that a reader looks at.

@@ -6,8 +6,7 @@ import textwrap
 
 from eigenkit.evaluation.record.schema import Run
 from eigenkit.report import tables
-from eigenkit.report.cells import visible
-from eigenkit.report.tables import Table
+from eigenkit.report.cells import Table, visible
 from eigenkit.report.words import headline, protocol_sentence
 
 # A terminal is narrow, so only the most important columns are shown.
