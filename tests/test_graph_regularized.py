@@ -578,3 +578,14 @@ def test_splits_are_of_the_rows_that_were_given(masks, rng):
     everywhere = list(GroupKFold(4).split(X, y, np.arange(60) // 5))
     grouped = GraphRegularized(LDA(), mu=[0.0, 1.0], cv=everywhere).fit(X, y)
     assert grouped.fold_scores_.shape == (4, 2)
+
+
+def test_mu_is_chosen_for_sparse_labels_as_for_dense_ones(rng):
+    """A projection without predictions is judged by least squares, which takes dense y only."""
+    Y = (rng.random((60, 4)) < 0.4).astype(int)
+    X = Y @ rng.normal(size=(4, 6)) + rng.normal(size=(60, 6))
+    found = [
+        GraphRegularized(HypergraphSpectral(), mu=[0.0, 1.0], n_neighbors=5).fit(X, labels)
+        for labels in (Y, sparse.csr_array(Y))
+    ]
+    assert_allclose(found[0].fold_scores_, found[1].fold_scores_, rtol=1e-10)
