@@ -186,40 +186,31 @@ def pair(values: list[float]) -> str:
 def tables(results: dict[str, Any]) -> str:
     """All tables, in Markdown."""
     levels = [
-        f"| {name} | {pair(r['first'])} | {pair(r['second'])} | {pair(r['power'])} | "
-        f"{verdict(r)} | {r['n_sets']} |"
+        [name, *(pair(r[step]) for step in ("first", "second", "power")), verdict(r), r["n_sets"]]
         for name, r in in_order("levels", results)
     ]
+    statistics = ("wilks", "trace", "roy", "chi-squared (normal theory)")
     powers = [
-        f"| {name} | {pair(r['wilks'])} | {pair(r['trace'])} | {pair(r['roy'])} | "
-        f"{pair(r['chi-squared (normal theory)'])} | {r['n_sets']} |"
+        [name, *(pair(r[statistic]) for statistic in statistics), r["n_sets"]]
         for name, r in in_order("power", results)
     ]
+    shares = ("zeros_covered", "others_found", "flagged")
     covers = [
-        f"| {name} | {r['zeros_covered']:.3f} | {r['others_found']:.3f} | {r['flagged']:.3f} | "
-        f"{'yes' if r['tied'] else 'no'} | {r['n_sets']} |"
+        [name, *(f"{r[share]:.3f}" for share in shares), "yes" if r["tied"] else "no", r["n_sets"]]
         for name, r in in_order("coverage", results)
     ]
-    return "\n".join(
-        [
-            ABOUT_LEVELS,
-            "| data | component 1, none real | component 2, one real | power of component 1 | "
-            "within the bar | data sets |",
-            "|---|---|---|---|---|---|",
-            *levels,
-            "",
-            ABOUT_POWER,
-            "| truth | Wilks | trace | Roy | chi-squared, normal theory | data sets |",
-            "|---|---|---|---|---|---|",
-            *powers,
-            "",
-            ABOUT_COVERAGE,
-            "| data | zeros covered | others found | flagged as tied | tied | data sets |",
-            "|---|---|---|---|---|---|",
-            *covers,
-            "",
-        ]
-    )
+    heads = {
+        ABOUT_LEVELS: "data | component 1, none real | component 2, one real | "
+        "power of component 1 | within the bar | data sets",
+        ABOUT_POWER: "truth | Wilks | trace | Roy | chi-squared, normal theory | data sets",
+        ABOUT_COVERAGE: "data | zeros covered | others found | flagged as tied | tied | data sets",
+    }
+    lines = []
+    for (about, head), rows in zip(heads.items(), (levels, powers, covers), strict=True):
+        cells = [head, *(" | ".join(map(str, row)) for row in rows)]
+        above, *below = [f"| {line} |" for line in cells]
+        lines += [about, above, "|---" * 6 + "|", *below, ""]
+    return "\n".join(lines)
 
 
 def in_order(table: str, results: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
