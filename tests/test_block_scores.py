@@ -142,7 +142,7 @@ def test_blocks_are_no_array(use, rng):
 @pytest.mark.parametrize("test", [bootstrap, permutation_test])
 def test_tests_of_components_need_arrays(test, rng):
     X, y = _data(CLASSES, rng)
-    with pytest.raises(TypeError, match="X is a collection of blocks, but rows are drawn of all"):
+    with pytest.raises(TypeError, match="X is a collection of blocks, but rows are drawn from all"):
         test(LDA().fit(X, y), _blocks(X, y))
 
 

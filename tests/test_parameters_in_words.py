@@ -200,8 +200,8 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "width of means": (lambda: MeanMap(gamma=1e308).fit_transform(_SETS), "gamma=1e.308 is too"),
     "vip": (lambda: vip_scores(ek.CCA()), "model is a CCA: VIP scores need a fitted PLS"),
     "vip of nothing": (lambda: vip_scores(None), "model is a NoneType: give a fitted PLS"),
-    "blocks": (lambda: permutation_test(ek.CCA(), _BLOCKS), "blocks, but rows are drawn of all"),
-    "blocks, drawn": (lambda: bootstrap(ek.CCA(), _BLOCKS, _Y), "blocks, but rows are drawn of"),
+    "blocks": (lambda: permutation_test(ek.CCA(), _BLOCKS), "blocks, but rows are drawn from all"),
+    "blocks, drawn": (lambda: bootstrap(ek.CCA(), _BLOCKS, _Y), "blocks, but rows are drawn from"),
     "bytes": (lambda: ek.LDA().fit(_X, np.array([b"a", b"b"])[_CLASSES]), "y holds bytes: decode"),
     "bytes as numbers": (
         lambda: ek.CCA().fit(_X, [b"a", b"b"] * 15),
