@@ -25,6 +25,8 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 
 MEASURES = ("auc", "p1", "f1")
+# The descriptor of the plain machines.
+_PLAIN = "joined"
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def compare(
         check_choice("rivals", name, RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     check_settings(base)
-    vectors, pictures = _vectors(base, sets)
+    vectors = _vectors(base, sets)
     kept = FinishedFolds(
         base, comparison_key(sets, Y, base, names, groups, cv, random_state, chosen)
     )
@@ -146,9 +148,7 @@ def compare(
             start = time.monotonic()
             sides = labelled[train], labelled[test]
             base.set_params(progress=_of_fold(progress, number + 1, cv))
-            model, fold = _fold(
-                base, sets, Y, names, groups, vectors, pictures, *sides, random_state
-            )
+            model, fold = _fold(base, sets, Y, names, groups, vectors, *sides, random_state)
             known = model, _measured(fold, chosen, Y[sides[1]], time.monotonic() - start)
             model._forget_unused()
             kept.put(number, *known)
@@ -196,15 +196,12 @@ def _row(name: str, folds: Sequence[Finished]) -> Row:
     return Row(name, auc, p1, f1, sum(fold.seconds[name] for fold in folds))
 
 
-def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> tuple[Vectors, list[Array]]:
-    """All vectors, and those of the plain machines as one matrix per set."""
+def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
+    """All vectors, also those of the plain machines."""
     base._prepare(sets)
-    wanted = base._descriptors_
-    if not any(d.name == "joined" for d in wanted):
-        base._descriptors_ = [*wanted, Descriptor("joined")]
-    vectors = base._vectors(sets)
-    base._descriptors_ = wanted
-    return vectors, [np.vstack(own) for own in vectors["joined"]]
+    names = [d.name for d in base._descriptors_]
+    plain = [] if _PLAIN in names else [Descriptor(_PLAIN)]
+    return base._vectors(sets, [*base._descriptors_, *plain])
 
 
 def _fold(
@@ -214,7 +211,6 @@ def _fold(
     terms: list[str],
     groups: Any,
     vectors: Vectors,
-    pictures: list[Array],
     train: np.ndarray,
     test: np.ndarray,
     seed: int,
@@ -228,6 +224,7 @@ def _fold(
     K = model.fit_vectors(inside, subset(vectors, given), Y[given], terms, given_groups)
     K_new, own_new = model._each_kernel(outside, subset(vectors, test))
     chosen = model._scores(K_new, own_new), model.thresholds_
+    pictures = ([np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test))
     fold = Fold(
         K,
         K_new,
@@ -235,8 +232,7 @@ def _fold(
         chosen,
         _set_kernel_weights(model),
         Y[train],
-        [pictures[int(i)] for i in train],
-        [pictures[int(i)] for i in test],
+        *pictures,
         own_groups,
         seed,
     )
