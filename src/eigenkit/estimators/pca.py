@@ -169,9 +169,9 @@ class PCA(Density):
     # -- fitting -----------------------------------------------------------------------
 
     def _settings(self) -> Settings:
-        self._wanted()
         check_flag("whiten", self.whiten)
         return Settings(
+            n_components=self._wanted(),
             solver=self._chosen_solver(),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
@@ -243,11 +243,10 @@ class PCA(Density):
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         if settings.solver != "auto":
             return Choice(settings.solver, "as asked", {})
-        return Choice(*cheapest(pencil.Z, self._wanted()), {})
+        return Choice(*cheapest(pencil.Z, settings.n_components), {})
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
-        Z = problem.pencil.Z
-        k = self._wanted()
+        Z, k = problem.pencil.Z, settings.n_components
         sizes = "the smaller of the numbers of samples and features"
         check_at_most("n_components", k, min(problem.n_rows, self.n_features_in_), sizes)
         if settings.solver == "nipals":
