@@ -96,10 +96,10 @@ class Moments:
     ) -> Moments:
         """These moments and those of further rows, which come after all others."""
         self.agree(target, edge_weight)
-        n, before = len(rows.Y), self
+        before = self
         if half_life is not None:
-            rows = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
-            before = self.faded(float(np.exp2(-n / half_life)))
+            rows, left = _aged(rows, half_life)
+            before = self.faded(left)
         rows = rows.positive()
         if not len(rows.Y):  # they only make the others older
             return before
@@ -234,6 +234,13 @@ class Moments:
         return self.summary(target).problem(target, edge_weight, alpha)
 
 
+def _aged(rows: Rows, half_life: float) -> tuple[Rows, float]:
+    """The rows of a batch, each older than the next, and what is left of all that came before."""
+    n = rows.n_rows
+    faded = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
+    return faded, float(np.exp2(-n / half_life))
+
+
 def _block_bytes(width: int) -> int:
     """Rows that are factored at once: as many as the factor has, or up to four times that.
 
@@ -298,8 +305,8 @@ class ClassMoments:
         """With some more rows; all others are older by as many."""
         n, parts = rows.n_rows, self.parts
         if half_life is not None:
-            rows = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
-            parts = tuple(part.faded(float(np.exp2(-n / half_life))) for part in parts)
+            rows, left = _aged(rows, half_life)
+            parts = tuple(part.faded(left) for part in parts)
         own = [np.flatnonzero(rows.Y[:, 0] == c) for c in range(len(parts))]
         bare = replace(rows, Y=np.empty((rows.n_rows, 0)))
         added = (
