@@ -224,7 +224,9 @@ def _fold(
     K = model.fit_vectors(inside, subset(vectors, given), Y[given], terms, given_groups)
     K_new, own_new = model._each_kernel(outside, subset(vectors, test))
     chosen = model._scores(K_new, own_new), model.thresholds_
-    pictures = ([np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test))
+    pictures, pictures_new = (
+        [np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test)
+    )
     fold = Fold(
         K,
         K_new,
@@ -232,7 +234,8 @@ def _fold(
         chosen,
         _set_kernel_weights(model),
         Y[train],
-        *pictures,
+        pictures,
+        pictures_new,
         own_groups,
         seed,
     )
