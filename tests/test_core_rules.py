@@ -349,9 +349,9 @@ def test_the_trace_of_a_fold_is_that_of_all_rows_in_its_units(rng, monkeypatch):
     X, Y = rng.normal(size=(40, 3)) * [1.0, 10.0, 0.1], rng.normal(size=(40, 1))
     traces = []
 
-    def noted(xy, yy, trace, *given):
+    def noted(xy, yy, trace, *given, **more):
         traces.append(trace)
-        return CrossProducts(xy, yy, trace, *given)
+        return CrossProducts(xy, yy, trace, *given, **more)
 
     monkeypatch.setattr(component_cv, "CrossProducts", noted)
     Z, train = Centered(X), np.arange(30)

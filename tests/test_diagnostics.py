@@ -20,6 +20,7 @@ from eigenkit import (
     PLSCanonical,
     PLSRegression,
     PLSRegressionCV,
+    SparsePLS,
     analysis,
     shrinkage_factors,
 )
@@ -45,6 +46,34 @@ def test_vip_by_its_definition(data, cls):
     expected = np.sqrt(6 * np.sum(share * W**2, axis=1) / share.sum())
     np.testing.assert_allclose(vip_scores(model), expected)
     assert np.isclose(np.mean(vip_scores(model) ** 2), 1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PLSCanonical(2),
+        lambda: PLSCanonical(2, algorithm="nipals"),
+        lambda: SparsePLS(2, mode="canonical", keep_x=4),
+        lambda: PLSCanonical(2, scale=False),
+    ],
+)
+def test_vip_of_canonical_components_counts_what_the_scores_of_x_explain(data, make):
+    """Wold's definition: the variance of y that t explains, not what its own score u does."""
+    X, Y = data
+    weight = np.arange(300) % 4
+    model = make().fit(X, Y, sample_weight=weight)
+    T = model.transform(X)
+    T = T[0] if isinstance(T, tuple) else T
+    Z = (Y - model.y_mean_) / model.y_std_
+    share = np.sum(((T * weight[:, None]).T @ Z) ** 2, axis=1) / (weight @ T**2)
+    W = model.x_weights_
+    np.testing.assert_allclose(vip_scores(model), np.sqrt(6 * (W**2 @ share) / share.sum()))
+
+
+def test_vip_of_a_canonical_stream_is_that_of_all_rows(data):
+    X, Y = data
+    stream = PLSCanonical(2).partial_fit(X[:99], Y[:99]).partial_fit(X[99:], Y[99:])
+    np.testing.assert_allclose(vip_scores(stream), vip_scores(PLSCanonical(2).fit(X, Y)))
 
 
 def test_vip_finds_the_feature_that_matters():

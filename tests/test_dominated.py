@@ -6,25 +6,41 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import KFold
 
-from eigenkit import LDA, PLSDA, KernelLDA, KernelPLS, PLSRegression, RowBlocks
+from eigenkit import (
+    LDA,
+    PLSDA,
+    PLSSVD,
+    SIMPLS,
+    KernelLDA,
+    KernelPLS,
+    OrthogonalPLS,
+    PLSCanonical,
+    PLSRegression,
+    PLSRegressionCV,
+    RowBlocks,
+    SparsePLS,
+)
 from eigenkit.estimators.plsda import on_simplex
 from eigenkit.exceptions import ConditionWarning
 
 
-def exact_pls(X, Y, new, l):
-    """Predictions of PLS2 in 60 digits, X scaled and Y not."""
+def exact_pls(X, Y, new, l, scale=(True, False)):
+    """Predictions of PLS2 in 60 digits."""
+    scale_x, scale_y = (scale, scale) if isinstance(scale, bool) else scale
+    sizes = []
     with mp.workdps(60):
         A, B, N = (mp.matrix(each.tolist()) for each in (X, Y, new))
-        for M, also in ((A, N), (B, None)):
+        for M, also, scaled in ((A, (N,), scale_x), (B, (), scale_y)):
             for j in range(M.cols):
                 column = [M[i, j] for i in range(M.rows)]
                 mean = mp.fsum(column) / M.rows
                 size = mp.sqrt(mp.fsum((v - mean) ** 2 for v in column) / (M.rows - 1))
-                size = size if also is not None else mp.mpf(1)
-                for each in (M, also) if also is not None else (M,):
+                sizes.append(size if scaled else mp.mpf(1))
+                for each in (M, *also):
                     for i in range(each.rows):
-                        each[i, j] = (each[i, j] - mean) / size
+                        each[i, j] = (each[i, j] - mean) / sizes[-1]
         out = mp.zeros(N.rows, B.cols)
         for _ in range(l):
             S = A.T * B
@@ -38,6 +54,7 @@ def exact_pls(X, Y, new, l):
             B -= t * q.T
             N -= t_new * p.T
             out += t_new * q.T
+        out = out * mp.diag(sizes[A.cols :])
         return np.array(out.tolist(), dtype=float) + Y.mean(axis=0)
 
 
@@ -58,6 +75,143 @@ def test_pls_beside_a_long_row(rows, size):
         model = PLSRegression(3, scale=(True, False)).fit(given, y)
         assert model.n_components_ == 3
         assert np.abs(model.predict(new) - expected).max() < 1e-14 * size * spread
+
+
+def _common_factor(size, seed=0):
+    """X and Y with a factor in common that is ``size`` times as long as the rest of both."""
+    rng = np.random.default_rng(seed)
+    factor, second, rest = rng.normal(size=40), rng.normal(size=40), rng.normal(size=(40, 5))
+    X = rest + np.outer(second, [1, 0, 0, 1, -1]) + size * np.outer(factor, [1, 2, -1, 0.5, 1.5])
+    Y = 0.3 * rng.normal(size=(40, 3)) + np.outer(second, [1, 0.5, 0])
+    return X, Y + size * np.outer(factor, [1, -1, 2])
+
+
+SIZES = pytest.mark.parametrize("size", [1e4, 1e6, 1e7, 1e8, 1e10])
+
+
+def _exact(X, Y, deflation, l=3):
+    """x-weights in 60 digits, X and Y centred and not scaled."""
+    with mp.workdps(60):
+        A, B = (mp.matrix(each.tolist()) for each in (X, Y))
+        for M in (A, B):
+            for j in range(M.cols):
+                mean = mp.fsum(M[:, j]) / M.rows
+                for i in range(M.rows):
+                    M[i, j] -= mean
+        weights = []
+        S, basis = A.T * B, []
+        for _ in range(l):
+            U, s, C = mp.svd_r(S)
+            w, c = U[:, 0], C[0, :].T
+            t, u = A * w, B * c
+            weights.append([float(v) for v in w])
+            p = A.T * t / (t.T * t)[0]
+            if deflation == "svd":
+                S -= s[0] * w * c.T
+                continue
+            if deflation == "simpls":
+                for before in basis:
+                    p -= before * (before.T * p)[0]
+                basis.append(p / mp.norm(p))
+                S -= basis[-1] * (basis[-1].T * S)
+                continue
+            A -= t * p.T
+            by = t if deflation == "regression" else u
+            B -= by * (B.T * by).T / (by.T * by)[0]
+            S = A.T * B
+        return np.array(weights).T
+
+
+@SIZES
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("algorithm", ["kernel", "nipals"])
+def test_pls_beside_a_long_common_factor(size, scale, algorithm):
+    X, Y = _common_factor(size)
+    expected = exact_pls(X, Y, X, 3, scale)
+    model = PLSRegression(3, scale=scale, algorithm=algorithm).fit(X, Y)
+    assert model.n_components_ == 3
+    assert np.abs(model.predict(X) - expected).max() < 1e-10 + 1e-14 * size
+
+
+@SIZES
+def test_streams_and_blocks_beside_a_long_common_factor(size):
+    X, Y = _common_factor(size)
+    expected = exact_pls(X, Y, X, 3, True)
+    stream = PLSRegression(3)
+    for part in (slice(0, 13), slice(13, 40)):
+        stream.partial_fit(X[part], Y[part])
+    blocks = RowBlocks.from_arrays([(X[:9], Y[:9]), (X[9:], Y[9:])])
+    for model in (
+        stream,
+        PLSRegression(3).fit(blocks),
+        PLSRegression(3).fit(sparse.csr_array(X), Y),
+    ):
+        assert model.n_components_ == 3
+        assert np.abs(model.predict(X) - expected).max() < 1e-10 + 1e-14 * size
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("make", "deflation"),
+    [
+        (lambda: PLSRegression(3, scale=False), "regression"),
+        (lambda: SparsePLS(3, scale=False, tol=1e-13, max_iter=9999), "regression"),
+        (lambda: PLSCanonical(3, scale=False), "canonical"),
+        (lambda: PLSCanonical(3, scale=False, algorithm="nipals"), "canonical"),
+        (lambda: SIMPLS(3, scale=False), "simpls"),
+        (lambda: PLSSVD(3, scale=False), "svd"),
+    ],
+    ids=["regression", "sparse", "canonical", "canonical nipals", "simpls", "svd"],
+)
+def test_weights_beside_a_long_common_factor(make, deflation, size):
+    X, Y = _common_factor(size)
+    W = _exact(X, Y, deflation)
+    found = make().fit(X, Y)
+    assert found.n_components_ == 3
+    off = 1 - np.abs(np.sum(W * found.x_weights_, axis=0))
+    assert np.sqrt(np.abs(off)).max() < 3e-8 + 1e-14 * size
+
+
+@pytest.mark.parametrize("size", [1e3, 1e4, 1e5])
+def test_kernel_pls_beside_a_long_common_factor(size):
+    """A kernel has the squares of the lengths, and half of the digits."""
+    X, Y = _common_factor(size)
+    model = KernelPLS(3, kernel="linear").fit(X, Y)
+    expected = exact_pls(X, Y, X, 3, False)
+    assert np.abs(model.predict(X) - expected).max() < 1e-10 + 1e-14 * size**2
+
+
+@pytest.mark.parametrize("size", [1e4, 1e6, 1e8])
+@pytest.mark.filterwarnings("ignore:n_orthogonal=1, but X holds 0 components")
+def test_orthogonal_pls_beside_a_long_common_factor(size):
+    """Its predictive components span the singular vectors of X'Y."""
+    X, Y = _common_factor(size)
+    model = OrthogonalPLS(3, scale=False).fit(X, Y)
+    assert model.n_components_ == 3
+    W = _exact(X, Y, "svd")
+    outside = model.x_weights_ - W @ (W.T @ model.x_weights_)
+    assert np.abs(outside).max() < 1e-10 + 1e-14 * size
+
+
+def test_errors_of_folds_beside_a_long_common_factor():
+    X, Y = _common_factor(1e7)
+    folds = list(KFold(4).split(X))
+    model = PLSRegressionCV(3, cv=folds, rule="min").fit(X, Y)
+    for (train, test), found in zip(folds, model.fold_errors_, strict=True):
+        expected = exact_pls(X[train], Y[train], X[test], 3, True)
+        assert found[3] == pytest.approx(np.mean((Y[test] - expected) ** 2), rel=1e-6)
+
+
+def test_a_common_factor_and_nothing_else():
+    """What is left of data of rank one is rounding, and no component."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        factor = rng.normal(size=30)
+        X, Y = np.outer(factor, rng.normal(size=6)), np.outer(factor, rng.normal(size=3))
+        for cls in (PLSRegression, SIMPLS, PLSCanonical, PLSSVD):
+            assert cls(None).fit(X, Y).n_components_ == 1
+        for cls in (PLSRegression, PLSCanonical):
+            assert cls(None, algorithm="nipals").fit(X, Y).n_components_ == 1
 
 
 def test_plsda_beside_a_long_row(rows):

@@ -17,6 +17,7 @@ from eigenkit.numerics.linalg import (
     eigenpairs,
     fill_upper,
     first_triplets,
+    graded_whitener,
     orthonormalize,
     plus_product,
     power_of_two,
@@ -93,14 +94,15 @@ def test_lengths_and_whiteners_at_any_scale(unit, rng):
     size = np.array([1.0, unit, 1.0, 1.0])
     lengths = np.linalg.norm(A / size, axis=0)
     np.testing.assert_allclose(_lengths(A) / size, lengths)
-    for F in (whitener(A), symmetric_whitener(A)[0]):
+    for F in (whitener(A), graded_whitener(A)[0], symmetric_whitener(A)[0]):
         np.testing.assert_allclose(
             (A / size @ (F * size[:, None])).T @ (A / size @ (F * size[:, None])),
             np.eye(4),
             atol=1e-10,
         )
-    F, back = symmetric_whitener(A)
-    np.testing.assert_allclose(A / size @ (F * size[:, None]) @ (back / size), A / size, atol=1e-10)
+    for F, back in (graded_whitener(A), symmetric_whitener(A)):
+        again = A / size @ (F * size[:, None]) @ (back / size)
+        np.testing.assert_allclose(again, A / size, atol=1e-10)
     R = (A / size / lengths).T @ (A / size / lengths)
     values, V = np.linalg.eigh(R)
     root = V * values**-0.5 @ V.T  # the inverse root of the correlations, symmetric

@@ -14,7 +14,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from eigenkit import PLSRegression, PLSRegressionCV
+from eigenkit import LDA, AlphaSearchCV, PLSRegression, PLSRegressionCV
 from eigenkit.data import Centered
 from eigenkit.estimators._folds import one_standard_error
 from eigenkit.moments import Rows
@@ -137,6 +137,18 @@ def test_one_standard_error_rule():
     assert one_standard_error(np.array([[1.0, 9.0], [2.0, 9.0]])) == 0
 
 
+def test_one_fold_has_no_standard_error(data):
+    X, Y = data
+    fold = [(np.arange(50), np.arange(50, 90))]
+    with pytest.raises(ValueError, match=r"1 fold has no standard error: .* rule='min'"):
+        one_standard_error(np.array([[3.0, 1.0]]))
+    search = AlphaSearchCV(LDA(), alphas=[0.1, 1.0], cv=fold)
+    y = Y[:, 0] > np.median(Y[:, 0])
+    assert search.fit(X, y).alpha_ in (0.1, 1.0)
+    with pytest.raises(ValueError, match=r"1 fold has no standard error"):
+        search.set_params(rule="one_standard_error").fit(X, y)
+
+
 def test_noise_gets_one_component_and_the_record_says_none():
     rng = np.random.default_rng(0)
     model = PLSRegressionCV(5, cv=10).fit(rng.normal(size=(100, 20)), rng.normal(size=100))
@@ -155,8 +167,20 @@ def test_folds_of_large_and_small_responses_are_the_same(unit):
     assert np.allclose(other.fold_errors_ / unit / unit, plain.fold_errors_, rtol=1e-9, atol=0)
 
 
+def test_one_fold_is_enough_for_the_least_error(data):
+    X, Y = data
+    fold = [(np.arange(50), np.arange(50, len(X)))]
+    model = PLSRegressionCV(3, cv=fold, rule="min").fit(X, Y)
+    assert model.fold_errors_.shape == (1, 4)
+    assert model.n_components_min_ == model.fold_errors_[0].argmin()
+    assert model.n_components_one_standard_error_ == model.n_components_min_
+
+
 def test_messages(data):
     with pytest.raises(ValueError, match=r"rule='best' is not known: choose one of"):
         PLSRegressionCV(rule="best").fit(*data)
-    with pytest.raises(ValueError, match="gives 1 folds with rows in them, but 2 are needed"):
+    with pytest.raises(ValueError, match=r"gives 1 fold with rows.*rule='min'") as caught:
         PLSRegressionCV(cv=[(np.arange(50), np.arange(50, 90))]).fit(*data)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(ValueError, match="gives no fold with rows in it"):
+        PLSRegressionCV(cv=[(np.arange(1), np.arange(50, 90))], rule="min").fit(*data)

@@ -125,6 +125,15 @@ def test_two_classes(wine, coding):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], np.clip(margin + 0.5, 0, 1))
 
 
+@CODINGS
+def test_the_default_fits_two_classes(wine, coding):
+    X, y = wine
+    model = PLSDA(coding=coding).fit(X[y < 2], y[y < 2])
+    assert model.n_components_ == (1 if coding == "between" else 2)
+    with pytest.raises(ValueError, match="n_components=14 exceeds"):
+        PLSDA(14, coding=coding).fit(X[y < 2], y[y < 2])
+
+
 @pytest.mark.parametrize("coding", ["indicator", "between"])
 def test_many_labels(coding):
     X, Y = make_multilabel_classification(n_samples=200, n_features=20, n_classes=4, random_state=0)
@@ -156,6 +165,8 @@ def test_messages(wine):
         PLSDA(coding="onehot").fit(X, y)
     with pytest.raises(ValueError, match=r"n_components=3 exceeds 2"):
         PLSDA(3, coding="between").fit(X, y)
+    with pytest.raises(ValueError, match=r"n_components=3 exceeds 1"):
+        PLSDA(3, coding="between").fit(X, y == 1)
     with pytest.raises(ValueError, match="known from the others only with one class per sample"):
         PLSDA(coding="reduced").fit(X, np.eye(3)[y])
     with pytest.raises(ValueError, match="y holds 2: as a label matrix it must hold only 0 and 1"):

@@ -70,8 +70,9 @@ def vip_scores(model: Any) -> Array:
     """Variable importance in projection of every feature.
 
     ``VIP_j^2 = d sum_a q_a w_ja^2 / sum_a q_a`` with w_a the unit weights of component a and
-    q_a the variance of y that it explains; the mean of the squares is 1, so features above 1
-    matter more than the average.
+    q_a the variance of y that its score t_a of X explains (Wold's definition; also where y is
+    deflated by scores of its own, as in :class:`PLSCanonical`). The mean of the squares is 1, so
+    features above 1 matter more than the average.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def vip_scores(model: Any) -> Array:
             f"{type(model).__name__} with these parameters has components that overlap, so the "
             "share of y that each explains is not defined: VIP scores need orthogonal scores."
         )
-    share = model.y_explained_variance_ratio_
+    share = getattr(model, "_y_explained_by_x_", model.y_explained_variance_ratio_)
     W = model.x_weights_
     unit = W / np.linalg.norm(W, axis=0)
     return np.asarray(np.sqrt(len(W) * (unit**2 @ share) / share.sum()))

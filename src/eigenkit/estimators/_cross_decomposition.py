@@ -183,21 +183,32 @@ class CrossDecomposition(BothSides):
                 y_explained_variance_ratio_=found.y_taken / fit.squares[1],
             )
         self._keep_spread(problem, fit)
+        if self._deflation == "canonical":
+            self._keep_shares(problem, fit)
         self._keep_more(problem, fit)
         self._keep_scores(problem, fit)
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
         """What brings the scores of X to unit covariance, and how many samples it is known from."""
         Z, found, unit = fit.X.Z, fit.components, fit.X.unit
-        if pair.observed is not None:  # scores of rows with gaps overlap
-            T = Z.weighted(self._x_scores(pair.rows.X))
-            white = whitener(T)
-        elif self._deflation == "svd":
-            white = whitener(fit.X.matmat(found.x_rotations)) * unit
+        if pair.observed is not None or self._deflation == "svd":  # scores overlap
+            white = whitener(self._weighted_scores(pair, fit)) * unit
         else:
             white = np.diag(unit / np.sqrt(found.x_norms))
         self._score_whitener_ = self._cast(white * np.sqrt(Z.freedom))
         self._n_samples_ = float(Z.total / Z.of_one)
+
+    def _weighted_scores(self, pair: Pair, fit: Fit) -> Array:
+        """The scores of X in the unit of its block, times the roots of the weights."""
+        if pair.observed is not None:
+            return fit.X.Z.weighted(self._x_scores(pair.rows.X)) * fit.X.unit
+        return fit.X.matmat(fit.components.x_rotations)
+
+    def _keep_shares(self, pair: Pair, fit: Fit) -> None:
+        """How much of y the scores of X explain, where y is deflated by its own scores."""
+        T = self._weighted_scores(pair, fit)
+        explained = np.sum((fit.Y.toarray().T @ T) ** 2, axis=0) / np.sum(T**2, axis=0)
+        self._y_explained_by_x_ = self._cast(explained / fit.squares[1])
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
@@ -275,6 +286,6 @@ class StreamedPLS(Streaming, CrossDecomposition):
     y_weights_, y_rotations_, y_loadings_, y_explained_variance_ratio_ = results(4)
     x_scores_, y_scores_ = results(2, "a stream keeps no scores, use transform")
     n_components_, n_iter_, singular_values_, coef_, intercept_ = results(5)
-    _score_whitener_, _n_samples_ = results(2)
+    _score_whitener_, _n_samples_, _y_explained_by_x_ = results(3)
 
     _last_result = "n_components_"

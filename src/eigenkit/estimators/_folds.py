@@ -155,6 +155,9 @@ def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
     return {"sample_weight": weight}
 
 
+ONE_FOLD = "1 fold has no standard error: give more folds (cv), or rule='min'."
+
+
 def best_of(scores: Array, rule: str = "min") -> int:
     """Which column of scores is best over the folds (rows), or first within one standard error.
 
@@ -187,7 +190,7 @@ def one_standard_error(errors: Array) -> int:
     Parameters
     ----------
     errors : array of shape (n_folds, n_components + 1)
-        Errors of every fold with 0, 1, ... components.
+        Errors of every fold with 0, 1, ... components; at least 2 folds.
 
     Returns
     -------
@@ -199,6 +202,8 @@ def one_standard_error(errors: Array) -> int:
     >>> one_standard_error(np.array([[9.0, 3.1, 2.0], [9.0, 3.0, 4.0]]))
     1
     """
+    if len(errors) < 2:
+        raise ValueError(ONE_FOLD)
     mean = errors.mean(axis=0)
     best = int(np.argmin(mean))
     error = errors[:, best].std(ddof=1) / np.sqrt(len(errors))

@@ -15,9 +15,9 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
-from eigenkit.numerics.tolerances import above_rounding
 from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.deflation import decompose
 from eigenkit.solvers.orthogonal import Filter, correct, predictive
 
 
@@ -98,12 +98,9 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X, Y, cross = blocks(pair.X, pair.Y, scale, l)
-        U, s, Vt = np.linalg.svd(cross.xy, full_matrices=False)
-        s = s[above_rounding(s, *cross.xy.shape)]
-        keep = [j for j, size in enumerate(s) if not cross.is_rounding(U[:, j], Vt[j], size)]
-        if not keep:
+        W = decompose(cross, l, "svd").x_weights
+        if not W.size:
             raise ValueError(NOTHING_SHARED)
-        W = U[:, keep[:l]]
         found = correct(X, W, int(self.n_orthogonal))
         room = len(W) - W.shape[1]  # without any, nobody expects a component
         if room and len(found.w) < self.n_orthogonal:

@@ -169,6 +169,7 @@ class NipalsRegressor(PLSRegressor):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             grain=X.grain,
+            grain_y=B.grain,
             observed=pair.observed,
         )
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))

@@ -53,7 +53,8 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     Parameters
     ----------
     n_components : int or None
-        Number of components; None for all.
+        Number of components; None for all. Two classes have one component with
+        ``coding="between"``, which the default of 2 then gives.
     coding : {"indicator", "reduced", "between"}
         How classes become numbers. "reduced" is for one class per sample only.
     scale : bool
@@ -136,6 +137,8 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         if self.coding != "between":
             return super()._n_wanted(rows, n)
         k = rows.Y.shape[1] - (0 if self._multilabel_ else 1)
+        if k == 1 and self.n_components == 2:
+            return 1  # two classes have one component, and 2 is the default
         return super()._n_wanted(replace(rows, Y=rows.Y[:, :k]), n)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:

@@ -17,6 +17,7 @@ from eigenkit.estimators._alphas import alpha_path, check_alphas, check_has_alph
 from eigenkit.estimators._block_folds import FoldSums, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._folds import (
+    ONE_FOLD,
     RULES,
     CrossValidated,
     Samples,
@@ -30,7 +31,7 @@ from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.moments import Blocks, Rows
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import check_choice, check_count, check_real, what_is
+from eigenkit.shell import check_choice, check_count, check_real, shown, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
 from eigenkit.solvers.least_squares import l1_path as _l1_path
@@ -227,7 +228,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         the blocks.
     rule : {"one_standard_error", "min"}
         The fewest components whose error is within one standard error of the least, or those
-        of the least error.
+        of the least error, for which a single fold is enough.
     scale : bool or (bool, bool)
         Whether to divide X and y by the standard deviations of their columns.
 
@@ -239,7 +240,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         Mean squared error (over rows and targets) with 0, 1, ... components; rows of zero weight
         are left out, and all others count alike.
     n_components_min_, n_components_one_standard_error_ : int
-        What the two rules choose; 0 says that no component is better than the mean of y.
+        What the two rules choose; 0 says that no component is better than the mean of y. A single
+        fold has no standard error: both are then the number of the least error.
     x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...
         As in :class:`PLSRegression`, with n_components_ components.
     n_features_in_, feature_names_in_
@@ -303,7 +305,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):
             self.fold_errors_ = errors * unit * unit
-        least, fewest = int(np.argmin(errors.mean(axis=0))), one_standard_error(errors)
+        least = int(np.argmin(errors.mean(axis=0)))
+        fewest = one_standard_error(errors) if len(errors) > 1 else least
         self.n_components_min_, self.n_components_one_standard_error_ = least, fewest
         return least if self.rule == "min" else fewest
 
@@ -326,10 +329,10 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
             for train, test in self._splits(rows.X, y, rows.weight, to_splitter)
         ]
         folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
-        if len(folds) < 2:
-            raise ValueError(
-                f"cv={self.cv!r} gives {len(folds)} folds with rows in them, but 2 are needed."
-            )
+        if not folds:
+            raise ValueError(f"cv={shown(self.cv)} gives no fold with rows in it.")
+        if len(folds) < 2 and self.rule != "min":
+            raise ValueError(f"cv={shown(self.cv)} gives 1 fold with rows in it. {ONE_FOLD}")
         return folds
 
     _y_scores = PLSRegression._y_scores

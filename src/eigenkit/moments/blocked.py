@@ -15,7 +15,7 @@ from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, class_moments
-from eigenkit.numerics.linalg import Array, symmetric_whitener
+from eigenkit.numerics.linalg import Array, graded_whitener
 from eigenkit.pencil import Pencil
 from eigenkit.shell import shown
 from eigenkit.targets import Labels, Target
@@ -199,7 +199,7 @@ def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
     if not factor.size:
         small: tuple[Any, Array] = pencil.Z.compress(pencil.H)
         return small
-    F, back = symmetric_whitener(factor, n=pencil.Z.n_samples)
+    F, back = graded_whitener(factor, pencil.Z.n_samples)
     Z, Q = pencil.Z.compress(pencil.H @ F)
     return Z, Q @ back
 

@@ -196,6 +196,18 @@ def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
     return np.asarray((Vt / s[:, None]).T / scale[:, None])
 
 
+def graded_whitener(factor: Array, n: int = 0) -> tuple[Array, Array]:
+    """F (k x r) and back (r x k): ``factor @ F`` is orthonormal, and ``factor @ F @ back`` factor.
+
+    The directions of ``factor`` are kept apart, so that rounding of a long one, in its place in
+    ``factor @ F``, does not get into short ones on the way back. ``n`` is the number of rows that
+    ``factor`` stands for, if it has fewer itself.
+    """
+    length = _lengths(factor)
+    s, Vt = _right_singular(factor, length, 0.0, n)
+    return np.asarray((Vt / s[:, None]).T / length[:, None]), s[:, None] * Vt * length
+
+
 def symmetric_whitener(
     factor: Array, grain: Array | float = 0.0, n: int = 0
 ) -> tuple[Array, Array]:

@@ -13,7 +13,9 @@ does not pay (wide or sparse data), a fold is computed from its own rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -133,8 +135,8 @@ class _Updated:
         x_scale, y_scale = self.problem.scale
         x = Block.of(self.Z, x_scale, squares, freedom)
         y = Block.of(self.Y, y_scale, y_squares, freedom)
-        from_data = self._from_data(train, mu, x.factor)
-        cross = self._cross(A, B, (mu, nu), total, (x.factor, y.factor), from_data)
+        means, factors = (mu, nu), (x.factor, y.factor)
+        cross = self._cross(A, B, means, total, factors, self._sides(train, means, factors))
         found = decompose(cross, self.problem.n_components, self.problem.deflation)
         return Linear.of(x, y, found, _unscaled(self.Z, mu), _unscaled(self.Y, nu))
 
@@ -149,7 +151,7 @@ class _Updated:
         means: tuple[Array, Array],
         total: float,
         factors: tuple[Array, Array],
-        from_data: Any,
+        sides: Callable[[], tuple[_Dense, Array]],
     ) -> CrossProducts:
         (mu, nu), (f, g) = means, factors
         G, C, F = self.whole
@@ -163,7 +165,8 @@ class _Updated:
         # Rounding is relative to all rows, not to those of the fold: so is the trace.
         trace = float(np.sum(G.diagonal() * f**2))
         grains = self.Z.grain(G.diagonal()) * f, self.Y.grain() * g
-        return CrossProducts(xy, yy, trace, *grains, gram, from_data)
+        products = xy, yy, trace, *grains, gram
+        return CrossProducts(*products, lambda r: sides()[0].gram_product(r), sides=sides)
 
     def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
@@ -174,13 +177,40 @@ class _Updated:
             part *= r[:, None]
         return A, B, r
 
-    def _from_data(self, train: np.ndarray, mu: Array, f: Array) -> Any:
-        def apply(v: Array) -> Array:
-            A, _, r = self._shifted(train)
-            A -= np.outer(r, mu)
-            return np.asarray((A.T @ (A @ (f * v))) * f)
+    def _sides(
+        self, train: np.ndarray, means: tuple[Array, Array], factors: tuple[Array, Array]
+    ) -> Callable[[], tuple[_Dense, Array]]:
+        """X and Y of the training rows, centred and scaled, made when they are asked for."""
 
-        return apply
+        @cache
+        def sides() -> tuple[_Dense, Array]:
+            *both, r = self._shifted(train)
+            A, B = (
+                (part - np.outer(r, mean)) * factor
+                for part, mean, factor in zip(both, means, factors, strict=True)
+            )
+            return _Dense(A), B
+
+        return sides
+
+
+@dataclass(frozen=True)
+class _Dense:
+    """A matrix and the products with it."""
+
+    A: Array
+
+    def matmat(self, V: Array) -> Array:
+        """A V."""
+        return np.asarray(self.A @ V)
+
+    def rmatmat(self, U: Array) -> Array:
+        """A'U."""
+        return np.asarray(self.A.T @ U)
+
+    def gram_product(self, r: Array) -> Array:
+        """A'A r."""
+        return self.rmatmat(self.matmat(r))
 
 
 def _unscaled(Z: Centered, mu: Array) -> Array:

@@ -2,7 +2,9 @@
 
 The Gram matrix X'X (d x d) is formed where that is cheaper than two passes over the data for
 every component (:func:`gram_pays`), and used as long as it is accurate: rounding in it is
-relative to its largest entries, so components of small variance are taken from the data.
+relative to its largest entries, so components of small variance are taken from the data. The same
+holds for X'Y, which is computed once more where later components have a much smaller covariance
+than the first (:attr:`CrossProducts.sides`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,11 +34,24 @@ def rounding(r: Array, trace: float, grain: Array | float) -> float:
     return float(share**2) * trace * float(r @ r) + float(np.sum((r * grain) ** 2))
 
 
+class Products(Protocol):
+    """A matrix that is known by its products."""
+
+    def matmat(self, V: Array, /) -> Array:
+        """A V."""
+        ...
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """A'U."""
+        ...
+
+
 @dataclass(frozen=True)
 class CrossProducts:
     """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data.
 
-    ``grain`` and ``grain_y`` hold the lengths that columns of X and Y may have by rounding.
+    ``grain`` and ``grain_y`` hold the lengths that columns of X and Y may have by rounding;
+    ``sides`` gives X and Y themselves (None where only their products are known).
     """
 
     xy: Array
@@ -47,6 +62,7 @@ class CrossProducts:
     gram: Array | None
     from_data: Callable[[Array], Array]
     own_threads: AbstractContextManager[Any] = Data.threads
+    sides: Callable[[], tuple[Products, Array]] | None = None
 
     def apply(self, r: Array) -> tuple[Array, float]:
         """X'X r and r'X'X r."""
@@ -57,13 +73,13 @@ class CrossProducts:
         g = self.from_data(r)
         return g, float(r @ g)
 
-    def is_rounding(self, w: Array, c: Array, covariance: float) -> bool:
+    def is_rounding(self, w: Array, c: Array, covariance: float, yy: Array | None = None) -> bool:
         """Whether the scores X w or Y c are no more than rounding.
 
         A covariance is at most the product of their lengths: over one of them it bounds the
-        other from below, to more digits than Y'Y would give.
+        other from below, to more digits than Y'Y would give. ``yy`` is Y'Y of what is left of Y.
         """
-        length = float(np.sqrt(max(float(c @ self.yy @ c), 0.0)))
+        length = float(np.sqrt(max(float(c @ (self.yy if yy is None else yy) @ c), 0.0)))
         if covariance <= along(w[:, None], self.grain)[0] * length:
             return True
         least = float(along(c[:, None], self.grain_y)[0])
@@ -166,5 +182,7 @@ def blocks(
         trace = float(np.sum(squares * X.factor**2))
     products = X.rmatmat(right), right.T @ right
     grains = X.grain, B.grain
-    cross = CrossProducts(*products, trace, *grains, G, X.gram_product, Z.threads)
+    cross = CrossProducts(
+        *(*products, trace, *grains, G, X.gram_product, Z.threads), sides=lambda: (X, B.toarray())
+    )
     return X, B, cross

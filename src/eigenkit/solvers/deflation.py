@@ -21,6 +21,10 @@ so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gr
 where it is cheap and accurate enough, from the data otherwise. NIPALS, which deflates X and Y
 themselves, is the reference (:mod:`eigenkit.solvers.nipals`).
 
+Where one component has a much larger covariance than all after it, subtracting it from S leaves
+the rounding of X'Y: S is then computed once more from the data, with Y deflated before it is
+multiplied by X' (:meth:`_State.renew`).
+
 Sparse PLS takes other pairs (:func:`sparse_pair`): from the leading singular pair of S on, in turn,
 
     w = soft(S c) / |soft(S c)|,   c = soft(S'w) / |soft(S'w)|
@@ -40,8 +44,8 @@ from scipy.linalg import lapack
 from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, eigenpairs, normalized, power_of_two, signs
-from eigenkit.numerics.tolerances import EPS, RANK_TOL
-from eigenkit.solvers.cross_products import CrossProducts, rounding
+from eigenkit.numerics.tolerances import DIFFERENCE, EPS, RANK_TOL
+from eigenkit.solvers.cross_products import CrossProducts, Products, rounding
 from eigenkit.solvers.lasso import Sparsity, settled_pair
 
 
@@ -94,8 +98,8 @@ class Side:
         multiples of the loadings p_j, and r_j'p_j = 1.
         """
         R, P = self.R[: self.n], self.P[: self.n]
-        g = g - (R @ g) @ P
-        return g - (R @ g) @ P
+        g = g - P.T @ (R @ g)
+        return g - P.T @ (R @ g)
 
     def keep(self, w: Array, r: Array, p: Array, norm: float, taken: float | None = None) -> None:
         i = self.n
@@ -106,12 +110,22 @@ class Side:
 
 @dataclass
 class _State:
+    """S, what was found so far, and Y'Y of what is left of Y.
+
+    ``large`` is the norm of S when it was last computed from data, ``least`` the size below which
+    a singular value is rounding of it.
+    """
+
     cross: CrossProducts
     unit: float
     S: Array
     x: Side
     y: Side
     basis: Array
+    yy: Array
+    large: float
+    least: float
+    renewed: bool = False
 
     def score(self, r: Array) -> tuple[Array, float] | None:
         """X'X r and t't for the score t = X r; None if X has nothing left in t."""
@@ -120,14 +134,59 @@ class _State:
         tt = float(r @ g)
         return (g, tt) if tt > rounding(r, self.cross.trace, self.cross.grain) else None
 
+    def is_rounding(self, r: Array, c: Array, sigma: float) -> bool:
+        """Whether this covariance of X r with what is left of Y c is rounding of the numbers."""
+        return self.cross.is_rounding(r, c, self.unit * sigma, self.yy)
+
+    def renew(self, left: Left) -> None:
+        """S and Y'Y from the data without the components found, where S has lost its digits."""
+        size = float(np.linalg.norm(self.S))
+        if self.cross.sides is None or size > DIFFERENCE * self.large:
+            return
+        X, Y = self.cross.sides()
+        Y, F = left(self, X, Y)
+        S = self.x.outside(X.rmatmat(F))
+        V = self.basis[: self.x.n]
+        self.S[:] = (S - V.T @ (V @ S)) / self.unit if len(V) else S / self.unit
+        self.yy = Y.T @ Y
+        self.large, self.renewed = float(np.linalg.norm(self.S)), True
+        length = np.sqrt(self.cross.trace * np.vdot(F, F))
+        self.least = min(self.least, EPS * max(S.shape) * float(length) / self.unit)
+
 
 Deflation = Callable[[_State, Array, Array, float], bool]
+
+
+# Y as it is deflated, and the F with X_i'Y_i = X_i'F = X'F.
+Left = Callable[[_State, Products, Array], tuple[Array, Array]]
+
+
+def _without(T: Array, Y: Array) -> Array:
+    """Y outside the span of the columns of T; twice, as T may be longer by many powers of ten."""
+    Q = np.linalg.qr(T)[0]
+    Y = Y - Q @ (Q.T @ Y)
+    return np.asarray(Y - Q @ (Q.T @ Y))
+
+
+def _left_by_x(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
+    F = _without(X.matmat(s.x.R[: s.x.n].T), Y)
+    return F, F
+
+
+def _left_by_both(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
+    Y = _without(Y @ s.y.R[: s.y.n].T, Y)
+    return Y, _left_by_x(s, X, Y)[1]
+
+
+def _left_by_pairs(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
+    F = s.y.outside(Y.T).T
+    return F, F
 
 
 def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
     r = s.x.rotate(w)
     found = s.score(r)
-    if found is None:
+    if found is None or (s.renewed and s.is_rounding(r, c, sigma)):
         return False
     p, tt = found[0] / found[1], found[1]
     tq = r @ s.S
@@ -141,11 +200,11 @@ def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
 def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
     r, ry = s.x.rotate(w), s.y.rotate(c)
     found = s.score(r)
-    gy = s.cross.yy @ ry
+    gy = s.yy @ ry
     uu = float(ry @ gy)
     if found is None or uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
         return False
-    if s.cross.is_rounding(r, ry, s.unit * sigma):
+    if s.is_rounding(r, ry, sigma):
         return False
     p, q = found[0] / found[1], gy / uu
     onto_t, onto_u = w @ s.S, s.S @ c  # sigma c and sigma w only for a singular pair
@@ -160,7 +219,7 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
     w = w - (V @ w) @ V
     w /= np.linalg.norm(w)
     found = s.score(w)
-    if found is None:
+    if found is None or (s.renewed and s.is_rounding(w, c, sigma)):
         return False
     p, tt = found[0] / found[1], found[1]
     v = p - (V @ p) @ V
@@ -175,7 +234,7 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
 
 
 def _svd(s: _State, w: Array, c: Array, sigma: float) -> bool:
-    if s.cross.is_rounding(w, c, s.unit * sigma):
+    if s.is_rounding(w, c, sigma):
         return False
     s.S -= (sigma * w)[:, None] * c
     s.x.keep(w, w, w, np.nan)
@@ -188,6 +247,13 @@ DEFLATIONS: dict[str, Deflation] = {
     "canonical": _canonical,
     "simpls": _simpls,
     "svd": _svd,
+}
+
+LEFT: dict[str, Left] = {
+    "regression": _left_by_x,
+    "canonical": _left_by_both,
+    "simpls": _left_by_x,
+    "svd": _left_by_pairs,
 }
 
 
@@ -210,13 +276,15 @@ def decompose(
     unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
     S = cross.xy / unit
     basis = np.zeros((n_components if deflation == "simpls" else 0, d))
-    state = _State(cross, unit, S, Side(d, n_components), Side(k, n_components), basis)
+    x, y, large = Side(d, n_components), Side(k, n_components), float(np.linalg.norm(S))
+    state = _State(cross, unit, S, x, y, basis, cross.yy, large, EPS * max(d, k) * large)
     values: list[float] = []
     n_iter: list[int] = []
     with cross.threads():
         for i in range(n_components):
+            state.renew(LEFT[deflation])
             w, c, sigma, steps = pair(S, i)
-            if sigma <= (values[0] if values else 0.0) * EPS * max(d, k):
+            if sigma <= state.least:
                 break
             if not DEFLATIONS[deflation](state, w, c, sigma):
                 break
@@ -296,15 +364,18 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
     """
     Y, n = H.copy(), len(H)
     T, R = np.empty((n, 0)), np.empty((n, 0))
+    top = 0.0  # of the eigenvalues of K, as far as they were seen
     lengths: list[float] = []
     eigenvalues: list[float] = []
     for _ in range(n_components):
         KY = Z.dual_normal(Y)
         KY -= T @ (T.T @ KY)
         values, C = eigenpairs(Y.T @ KY)
-        if values[0] <= RANK_TOL * max(eigenvalues, default=0.0) or values[0] <= 0:
-            break
         u = Y @ C[:, :1]
+        uu = float(np.vdot(u, u))
+        if uu <= RANK_TOL * np.vdot(H, H) or values[0] <= max(Z.noise(0.0), RANK_TOL * top) * uu:
+            break
+        top = max(top, values[0] / uu)
         t, r = _next_score(Z, u, T, R)
         size = float(np.linalg.norm(t))
         if size**2 <= Z.noise(0.0) * float(r[:, 0] @ t[:, 0]):

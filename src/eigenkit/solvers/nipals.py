@@ -28,13 +28,14 @@ def nipals(
     tol: float,
     max_iter: int,
     grain: Array | float = 0.0,
+    grain_y: Array | float = 0.0,
     observed: np.ndarray | None = None,
 ) -> Components:
     """The components, by alternating regressions on X and Y themselves.
 
-    ``deflation`` is "regression" or "canonical". X is centred and scaled; columns of a length up
-    to ``grain`` are rounding. It has zeros where ``observed`` (n x d) is False, and every
-    regression then runs over the observed entries only.
+    ``deflation`` is "regression" or "canonical". X and Y are centred and scaled; columns of a
+    length up to ``grain`` and ``grain_y`` are rounding. X has zeros where ``observed`` (n x d) is
+    False, and every regression then runs over the observed entries only.
     """
     trace = float(np.vdot(X, X))
     X, Y = X.copy(), Y.copy()
@@ -44,13 +45,15 @@ def nipals(
     n_iter: list[int] = []
     for _ in range(n_components):
         w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
-        sigma = float(w @ (X.T @ (Y @ c)))
-        if sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
+        u = Y @ c
+        sigma, r = float(w @ (X.T @ u)), x.rotate(w)
+        largest = min(values[0] if values else 0.0, float(np.sqrt(trace * (u @ u))))
+        if sigma <= largest * EPS * max(X.shape) or t @ t <= rounding(r, trace, grain):
             break
-        r = x.rotate(w)
-        if t @ t <= rounding(r, trace, grain):
-            break
-        p, u = _regress(X.T, t, None if M is None else M.T), Y @ c
+        of_x, of_y = np.linalg.norm(r * grain), np.linalg.norm(c * grain_y)
+        if values and sigma <= max(np.linalg.norm(u) * of_x, np.linalg.norm(t) * of_y):
+            break  # the scores of one side are no more than rounding of its numbers
+        p = _regress(X.T, t, None if M is None else M.T)
         q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
         X -= np.outer(t, p) if M is None else M * np.outer(t, p)
         Y -= np.outer(t if deflation == "regression" else u, q)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenkit.numerics.linalg import Array, eigenpairs, signs
+from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import DEPENDENT, along
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import Components
@@ -78,12 +78,11 @@ def correct(X: Block, W: Array, wanted: int) -> Filter:
 
 def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
     """Orthogonal scores of what is left of X in the span of W, and y regressed on them."""
-    T = X.matmat(F.apply(W))
-    norms, V = eigenpairs(T.T @ T)
-    kept = norms > DEPENDENT * norms[0]
-    V, norms = V[:, kept], norms[kept]
-    V = V * signs(W @ V)
-    W, T = W @ V, T @ V
+    U, s, Vt = np.linalg.svd(X.matmat(F.apply(W)), full_matrices=False)
+    kept = s > np.maximum(DEPENDENT * s[0], along(F.apply(W @ Vt.T), X.grain))
+    U, s, V = U[:, kept], s[kept], Vt[kept].T
+    sign = signs(W @ V)
+    W, T, norms = W @ V * sign, U * s * sign, s**2
     P, Q = F.adjoint(X.rmatmat(T)) / norms, Y.T @ T / norms
     unit = Q / np.linalg.norm(Q, axis=0)
     return Components(
