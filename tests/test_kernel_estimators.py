@@ -402,7 +402,7 @@ def test_bad_precomputed_kernels_are_refused_and_leave_no_trace(
     bad = {
         "precomputed kernel must be the square matrix": good[:, :10],
         "is not symmetric": skew,
-        "X contains NaN": holed,
+        "X, the precomputed kernel, contains NaN": holed,
         "is not positive semidefinite": _indefinite(20),
     }
     estimator = clone(model).set_params(kernel="precomputed", approximation=approximation)
@@ -635,3 +635,18 @@ def test_what_cuts_rows_cuts_the_columns_of_a_precomputed_kernel(made) -> None:
     for name in ("best_score_", "fold_scores_", "thresholds_"):
         expected = getattr(by_samples, name, 0.0)
         np.testing.assert_allclose(getattr(by_kernel, name, 0.0), expected, rtol=1e-9)
+
+
+def _minus_squares(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.asarray(-((A[:, None] - B) ** 2).sum(axis=-1))
+
+
+@pytest.mark.parametrize("kernel", ["additive_chi2", _minus_squares])
+def test_landmarks_by_cholesky_say_what_they_need(kernel: Any, rng: np.random.Generator) -> None:
+    """Kernels that are positive only when they are centred have no samples of positive length."""
+    X, y = rng.random((30, 4)) + 0.1, np.arange(30) % 3
+    KernelPCA(kernel=kernel).fit(X)
+    for model in (KernelPCA(), KernelLDA(), ReGEC()):
+        few = model.set_params(kernel=kernel, approximation="cholesky", n_landmarks=5)
+        with pytest.raises(ValueError, match="at most zero for every sample with itself"):
+            few.fit(X, y)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 
 from eigenkit import (
     Kernel,
@@ -348,3 +349,13 @@ def test_a_target_by_name_is_the_estimator_itself(name):
 def test_an_unknown_name():
     with pytest.raises(ValueError, match="estimator='stra' is not known"):
         MultipleKernelProjection("stra").fit(np.eye(4), np.eye(4))
+
+
+def test_the_kernel_matrix_is_the_weighted_sum_of_the_kernels_themselves(rng):
+    """Not that of samples without their means, which only a centred kernel does not notice."""
+    X, new = rng.normal(size=(30, 4)) + 3, rng.normal(size=(7, 4)) + 3
+    Y = X[:, :2] + rng.normal(size=(30, 2))
+    kernels = [Kernel("rbf", 0.05), "linear"]
+    model = MultipleKernelProjection(KernelCCA(1), kernels, weights=[0.5, 0.5]).fit(X, Y)
+    expected = model.theta_[0] * rbf_kernel(new, X, gamma=0.05) + model.theta_[1] * new @ X.T
+    np.testing.assert_allclose(model.kernel_matrix(new), expected, rtol=1e-12)

@@ -307,7 +307,10 @@ def test_least_squares_takes_the_best_correlated_targets(rng):
 
 class _Matrix:
     def __init__(self, A):
-        self.A, self.width, self.X = A, A.shape[1], self
+        self.A, self.width, self.X, self.Z = A, A.shape[1], self, A
+
+    def toarray(self):
+        return self.A
 
     def gram_product(self, w):
         return self.A.T @ (self.A @ w)

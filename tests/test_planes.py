@@ -442,7 +442,7 @@ def test_bad_parameters(parameters, message):
     [
         (np.ones((4, 3)), "give the square matrix of inner products"),
         (np.triu(np.ones((4, 4))), "kernel, is not symmetric"),
-        (np.full((4, 4), np.nan), "X contains NaN"),
+        (np.full((4, 4), np.nan), "X, the precomputed kernel, contains NaN"),
         (np.zeros((4, 4)), "is zero for every pair of samples"),
     ],
 )
@@ -544,3 +544,30 @@ def test_distances_are_those_of_the_kernel_that_was_fitted(cls, kernel):
     expected = model.distances(X)
     for other in ("linear", "rbf", "precomputed"):
         np.testing.assert_array_equal(model.set_params(kernel=other).distances(X), expected)
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+@pytest.mark.parametrize(
+    "model",
+    [ReGEC(), ReGEC(0), ReGEC(0.1, regularization="ridge"), GEPSVM(), GEPSVM(1.0), GEPSVM(0)],
+    ids=str,
+)
+def test_planes_of_few_wide_rows_are_those_of_their_space(model, offset, rng):
+    """A rotation of the columns turns the planes, whatever the number of columns is."""
+    X = rng.normal(size=(12, 8)) + offset
+    y, weight = np.arange(12) % 3, rng.integers(1, 4, 12)
+    basis = np.linalg.qr(rng.normal(size=(500, 8)))[0].T
+    narrow = clone(model).fit(X, y, sample_weight=weight)
+    for wide in (X @ basis, sparse.csr_array(X @ basis)):
+        found = clone(model).fit(wide, y, sample_weight=weight)
+        np.testing.assert_allclose(found.eigenvalues_, narrow.eigenvalues_, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(found.distances(wide), narrow.distances(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("model", [ReGEC(), ReGEC(regularization="ridge"), GEPSVM()], ids=str)
+def test_five_rows_of_many_columns_take_no_matrix_of_the_columns(model, rng):
+    X, y = rng.normal(size=(5, 20000)), np.array([0, 1, 0, 1, 1])
+    whole = clone(model).fit(X, y)
+    np.testing.assert_array_equal(whole.predict(X), y)
+    stream = clone(model).partial_fit(X[:3], y[:3]).partial_fit(X[3:], y[3:])
+    np.testing.assert_allclose(stream.distances(X), whole.distances(X), rtol=1e-5, atol=1e-6)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier
 
@@ -25,7 +26,8 @@ def _data(labels: str) -> tuple[np.ndarray, Any]:
     J = (rng.random((N, 3)) < 0.5).astype(float)
     X[:, :3] += J
     Y = {"classes": np.argmax(J + 0.1 * rng.random(J.shape), axis=1), "labels": J}
-    return X, Y.get(labels, J + rng.normal(size=J.shape))
+    Y["responses"] = J + rng.normal(size=J.shape)
+    return X, Y["responses"][:, 0] if labels == "response" else Y.get(labels, Y["responses"])
 
 
 # name: (estimator for a unit of weights, the kind of y, what must not depend on the unit)
@@ -164,3 +166,92 @@ def test_weights_that_are_none_are_refused(name: str, bad: str) -> None:
     }[bad]
     with pytest.raises(ValueError, match="sample_weight"):
         _fitted(name, 1.0, weight)
+
+
+# Estimators that are no case above; all of them are fitted to rows of zero weight.
+OTHERS: dict[str, tuple[Any, str]] = {
+    "ReGEC": (ek.ReGEC(), "classes"),
+    "ReGEC rbf": (ek.ReGEC(kernel="rbf", probability=True), "classes"),
+    "GEPSVM": (ek.GEPSVM(), "classes"),
+    "GraphRegularized": (ek.GraphRegularized(ek.LDA()), "classes"),
+    "MultipleKernels": (
+        ek.MultipleKernelProjection(ek.KernelCCA(), ["rbf", "linear"]),
+        "responses",
+    ),
+    "MultilabelLDA": (ek.MultilabelLDA(), "labels"),
+    "AlphaSearchCV": (ek.AlphaSearchCV(ek.LDA(), alphas=[0.1, 1.0]), "classes"),
+    "KeepSearchCV": (ek.KeepSearchCV(ek.SparsePLSDA(2), keep_x=[1, 3]), "classes"),
+    "OrthogonalPLS": (ek.OrthogonalPLS(), "responses"),
+    "SparsePLS": (ek.SparsePLS(2), "responses"),
+    "KernelPLS": (ek.KernelPLS(2), "responses"),
+    "BayesianCCA": (ek.BayesianCCA(2), "responses"),
+    "PCA nipals": (ek.PCA(2, solver="nipals"), "none"),
+    "MultiviewCCA": (ek.MultiviewCCA(1, groups=[0, 0, 1, 1]), "none"),
+    "RGCCA": (ek.RGCCA(1, groups=[0, 0, 1, 1]), "none"),
+    "Shrinkage": (ek.ShrinkageRegression("pls"), "response"),
+    "LeastSquares": (ek.LeastSquaresProjection(), "labels"),
+    "ManyLabels": (ek.ManyLabelClassifier(n_neighbors=5), "labels"),
+}
+OTHERS |= {name: (make(1.0), labels) for name, (make, labels, _) in CASES.items()}
+
+
+def _with_bad_rows(labels: str, bad: float) -> tuple[np.ndarray, np.ndarray, Any, np.ndarray]:
+    """X, X with bad numbers in rows of zero weight, y and the weights."""
+    X, y = _data(labels)
+    weight = np.random.default_rng(9).integers(1, 3, N)
+    weight[[0, 7, 20]] = 0
+    spoilt = X.copy()
+    spoilt[[0, 7, 20], [0, 1, 3]] = bad
+    return X, spoilt, None if labels == "none" else y, weight
+
+
+def _said(model: Any, X: np.ndarray) -> np.ndarray:
+    method = next(m for m in ("transform", "distances", "predict") if hasattr(model, m))
+    return np.asarray(getattr(model, method)(X), dtype=np.float64)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", OTHERS)
+def test_numbers_in_rows_of_zero_weight_are_not_looked_at(name: str, bad: float) -> None:
+    model, labels = OTHERS[name]
+    X, spoilt, y, weight = _with_bad_rows(labels, bad)
+    expected = _said(clone(model).fit(X, y, sample_weight=weight), X)
+    found = clone(model).fit(spoilt, y, sample_weight=weight)
+    np.testing.assert_array_equal(_said(found, X), expected)
+
+
+STREAMED = [name for name in OTHERS if hasattr(OTHERS[name][0], "merge") and "nipals" not in name]
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_streams_and_blocks_do_not_look_at_rows_of_zero_weight(name: str) -> None:
+    model, labels = OTHERS[name]
+    X, spoilt, y, weight = _with_bad_rows(labels, np.nan)
+    expected = _said(clone(model).partial_fit(X, y, sample_weight=weight), X)
+    stream = clone(model).partial_fit(spoilt, y, sample_weight=weight)
+    np.testing.assert_array_equal(_said(stream, X), expected)
+    parts = [
+        tuple(None if A is None else A[a:b] for A in (spoilt, y, weight))
+        for a, b in [(0, 12), (12, N)]
+    ]
+    blocks = clone(model).fit(ek.RowBlocks.from_arrays(parts))
+    np.testing.assert_allclose(np.abs(_said(blocks, X)), np.abs(expected), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ek.KernelLDA(kernel="precomputed"), ek.ReGEC(kernel="precomputed"), "several"],
+    ids=["KernelLDA", "ReGEC", "MultipleKernels"],
+)
+def test_samples_of_zero_weight_leave_a_kernel_by_row_and_column(model: Any) -> None:
+    X, _, y, weight = _with_bad_rows("classes", np.nan)
+    K = X @ X.T
+    spoilt = K.copy()
+    spoilt[weight == 0] = spoilt[:, weight == 0] = np.nan
+    if model == "several":
+        model = ek.MultipleKernelProjection("lda", "precomputed")
+        K, spoilt = [K], [spoilt]  # type: ignore[assignment]
+    expected = _said(clone(model).fit(K, y, sample_weight=weight), K)
+    np.testing.assert_array_equal(
+        _said(clone(model).fit(spoilt, y, sample_weight=weight), K), expected
+    )

@@ -332,3 +332,11 @@ def test_alphas_are_taken_in_their_order_whatever_holds_them():
     series = AlphaSearchCV(LDA(), alphas=pd.Series(alphas, index=[2, 1, 0])).fit(X, y)
     assert series.alpha_ == expected.alpha_ == 1e-3
     assert AlphaSearchCV(LDA(), alphas=set(alphas)).fit(X, y).alpha_ in alphas
+
+
+@pytest.mark.parametrize("given", [{"accuracy": 1.0}, np.ones(2)])
+def test_a_scorer_gives_one_number(given) -> None:
+    X, y = load_iris(return_X_y=True)
+    search = AlphaSearchCV(LDA(), alphas=[0.1, 1.0], scoring=lambda *_: given)
+    with pytest.raises(TypeError, match=r"scoring returned .*: give a scorer that returns one"):
+        search.fit(X, y)

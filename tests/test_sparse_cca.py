@@ -435,3 +435,23 @@ def test_greedy_pairs_do_not_depend_on_the_order_of_columns() -> None:
         )
         np.testing.assert_allclose(other.x_weights_, first.x_weights_[p], atol=1e-9)
         np.testing.assert_allclose(other.y_weights_, first.y_weights_[q], atol=1e-9)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_the_lasso_of_few_rows_with_many_columns_is_that_of_gradient_steps(nonnegative, rng):
+    X, t = rng.normal(size=(8, 60)), rng.normal(size=8)
+    A = (X - X.mean(axis=0)) / np.linalg.norm(X - X.mean(axis=0), axis=0)
+    c = A.T @ (t - t.mean())
+    size = float((c if nonnegative else np.abs(c)).max())
+    for share in (0.05, 0.3, 0.9):
+        w = lasso(View.of(Centered(X), True), Sparsity(share, None, nonnegative))(c, np.zeros(60))
+        theirs = Lasso(share * size / 8, fit_intercept=False, positive=nonnegative, tol=1e-13)
+        theirs.set_params(max_iter=10**6).fit(A, t - t.mean())
+        np.testing.assert_allclose(w, theirs.coef_, atol=1e-7 * np.abs(w).max())
+
+
+def test_alternating_pairs_of_few_rows_take_no_gram_matrix(rng):
+    X, Y = rng.normal(size=(5, 20000)), rng.normal(size=(5, 3))
+    model = SparseCCA(1, method="alternating", penalty_x=0.1, penalty_y=0.1).fit(X, Y)
+    assert np.count_nonzero(model.components_) <= 5
+    assert model.canonical_correlations_[0] > 0.99

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+import eigenkit
 from eigenkit import (
     CCA,
     GEPSVM,
@@ -271,3 +272,20 @@ def _later(stream, attribute, i):
 def _slowly(model, name, value):
     object.__setattr__(model, name, value)
     time.sleep(0.002)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("name", ["PLSRegression", "SIMPLS", "SparseCCA", "ReGEC", "LDA"])
+def test_streams_of_numbers_whose_squares_leave_the_range(name, size, rng):
+    model = getattr(eigenkit, name)()
+    model.set_params(**{"alpha": 0.0} if name == "LDA" else {})
+    X, y = rng.normal(size=(40, 4)) * size, np.arange(40) % 2
+    X[y == 0] += size
+    stream = clone(model)
+    for rows in (slice(0, 15), slice(15, 40)):
+        stream.partial_fit(X[rows], y[rows])
+    whole = clone(model).fit(X, y)
+    attribute = "coef_" if hasattr(whole, "coef_") else "canonical_correlations_"
+    expected = getattr(whole, attribute)
+    atol = 1e-6 * np.abs(expected).max()
+    np.testing.assert_allclose(getattr(stream, attribute), expected, atol=atol)

@@ -101,7 +101,7 @@ class _Reading:
         if has_no_rows(X, y, weight):
             return np.empty((0, 0)), None, None  # which the passes leave out
         if self.check or not _is_plain(X):
-            X = check_X(self.model, X, reset=False)
+            X = check_X(self.model, X, reset=False, weight=weight)
         if self.labels:
             given = X, y, weight, self.classes
             rows = self.model._rows(*given, reset=False, min_samples=1, block=True).positive()

@@ -19,12 +19,13 @@ from sklearn.utils.metaestimators import available_if
 from eigenkit.data import add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
+from eigenkit.estimators._row_space import WIDE, RowSpace, to_planes
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.kernels import pivots
 from eigenkit.moments import BlockedRows, ClassMoments, Factor
-from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
-from eigenkit.numerics.tolerances import EPS, ROUNDING, SQUARES_RANGE, TINY, above_rounding, grain
+from eigenkit.numerics.linalg import Array, power_of_two
+from eigenkit.numerics.tolerances import EPS, SQUARES_RANGE, TINY, grain
 from eigenkit.shell import random_of, shown
 from eigenkit.solvers.large_planes import PlanePasses
 from eigenkit.solvers.planes import class_grams, lower_grams
@@ -36,7 +37,8 @@ class ClassRows:
     ``parts[c] = sqrt(w) [features, 1]``; a plane z there is the plane R z in the coordinates
     in which its ridge and distances are measured (R None: the same). ``column`` holds the
     factors that landmarks of weights other than one have put on their columns, ``eps`` is the
-    precision of the features as they were given.
+    precision of the features as they were given, ``basis`` what the coordinates of the normals
+    are the weights of (None: the features).
     """
 
     def __init__(
@@ -45,8 +47,9 @@ class ClassRows:
         R: Array | None = None,
         column: Array | None = None,
         eps: float = EPS,
+        basis: Array | None = None,
     ) -> None:
-        self.parts, self.R, self.eps = parts, R, eps
+        self.parts, self.R, self.eps, self.basis = parts, R, eps, basis
         self.column_weight = None if column is None else np.append(column**2, 1.0)
 
     @classmethod
@@ -58,10 +61,11 @@ class ClassRows:
         R: Array | None = None,
         column: Array | None = None,
         eps: float = EPS,
+        basis: Array | None = None,
     ) -> ClassRows:
         """From features sorted by class, and the roots of the weights of their rows."""
         N = with_ones(F, root)
-        return cls([N[a:b] for a, b in pairwise(bounds)], R, column, eps)
+        return cls([N[a:b] for a, b in pairwise(bounds)], R, column, eps, basis)
 
     @property
     def may_be_dense(self) -> bool:
@@ -83,6 +87,11 @@ class ClassRows:
             squares[:-1] += squares[-1] * self.R[-1, :-1] ** 2
         squares[-1] = 0.0
         return np.asarray(grain(squares, sum(map(len, self.parts)), self.eps))
+
+    def normals(self, Z: Array) -> Array:
+        """The normals of planes, in the units of the features."""
+        found = Z @ self.to_normal().T
+        return found if self.basis is None else found @ self.basis
 
     def to_normal(self) -> Array:
         """The map from z to the normal of the plane."""
@@ -107,45 +116,6 @@ def with_ones(F: Any, root: Array | None) -> Any:
     if root is not None:
         N *= root[:, None]
     return N
-
-
-def standardized(X: Array) -> tuple[Array, Array, Array]:
-    """Mean, (X - mean) / unit, and R that takes planes there to planes of X.
-
-    Quotients of distances do not depend on the origin and the units; digits do.
-    """
-    shift = X.mean(axis=0, dtype=np.float64)
-    Z = X - shift
-    high, low = Z.max(axis=0), Z.min(axis=0)
-    size = np.maximum(high, -low)
-    # The mean is a rounded sum, so what is constant shows in differences, not in sizes.
-    constant = high - low <= ROUNDING * np.abs(shift)
-    if constant.all():
-        raise ValueError(NO_VARIANCE)
-    if constant.any():  # or the rounding of their mean would become a feature
-        Z, size = np.where(constant, 0.0, Z), np.where(constant, 0.0, size)
-    unit = power_of_two(size)
-    return shift, Z / unit, to_planes(shift, unit, constant)
-
-
-def to_planes(shift: Array, unit: Array, constant: np.ndarray) -> Array:
-    """R that takes planes of (X - shift) / unit to planes of X.
-
-    Constant features stay out of it: by them a penalty would let the plane move for less.
-    """
-    R = np.diag([*(1 / unit), 1.0])
-    R[-1, :-1] = np.where(constant, 0.0, -shift / unit)
-    return R
-
-
-def row_space(X: Any) -> tuple[Array, Array]:
-    """Coordinates of the rows of a wide sparse X in an orthonormal basis of their span."""
-    values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
-    keep = above_rounding(values, X.shape[0])
-    if not keep.any():
-        raise ValueError(NO_VARIANCE)
-    root = np.sqrt(values[keep])
-    return vectors[:, keep] * root, (X.T @ (vectors[:, keep] / root)).T
 
 
 def check_varied(K: Array) -> None:
@@ -189,18 +159,25 @@ class ClassSums:
         row for its mean.
         """
         whole = reduce(Factor.merge, self.factors).without_rounding()
-        size = np.sqrt(np.einsum("ij,ij->j", whole.R, whole.R) / whole.total)
+        size = whole.spread()
         if not size.any():
             raise ValueError(NO_VARIANCE)
-        shift, unit = whole.mean, power_of_two(size)
-        parts = []
+        shift, parts = whole.mean, []
         for factor in self.factors:
-            around = (factor.mean - shift) / unit
-            inside = np.vstack([factor.without_rounding().R / unit, np.sqrt(factor.total) * around])
+            around = np.sqrt(factor.total) * (factor.mean - shift)
+            inside = np.vstack([factor.without_rounding().R, around])
             inside[:, size == 0] = 0.0
             ones = np.append(np.zeros(len(factor.R)), np.sqrt(factor.total))
             parts.append(np.column_stack([inside, ones]))
-        return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)
+        if len(size) < WIDE * sum(map(len, parts)):
+            unit = power_of_two(size)
+            parts = [part / np.append(unit, 1.0) for part in parts]
+            return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)
+        every = np.vstack(parts)
+        space = RowSpace.of(every[:, :-1], np.where(size == 0, 0.0, shift), whole.total, whole.eps)
+        turned = np.column_stack([space.coordinates, every[:, -1]])
+        ends = np.cumsum([len(part) for part in parts])[:-1]
+        return shift, ClassRows(np.split(turned, ends), space.R, eps=whole.eps, basis=space.basis)
 
 
 def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses]:

@@ -100,11 +100,11 @@ class CrossDecomposition(BothSides):
             self._one_response_ = y.ndim == 1
         return check_numeric_Y(y, n, SCALABLE)
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+    def _check_X(self, X: Any, **how: Any) -> Any:
         """X, with gaps (NaN) if the algorithm can skip them."""
         if not self._iterates:
-            return super()._check_X(X, reset=reset, min_samples=min_samples)
-        return check_gaps(self, X, "algorithm", "kernel", reset=reset, min_samples=min_samples)
+            return super()._check_X(X, **how)
+        return check_gaps(self, X, "algorithm", "kernel", **how)
 
     _take = BothSides._rows  # rows without a weight have scores too
 
@@ -219,11 +219,13 @@ class CrossDecomposition(BothSides):
         if pair.rows is pair.given and pair.observed is None:
             T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations / fit.X.unit))
         else:
-            T = self._x_scores(pair.given.X)
+            with np.errstate(invalid="ignore"):  # infinite numbers in rows of zero weight
+                T = self._x_scores(pair.given.X)
         self.x_scores_ = self._cast(T)
         centred = pair.given.Y - fit.Y.Z.mean
         centred /= fit.Y.std
-        self.y_scores_ = self._cast(self._y_scores(centred, T))
+        with np.errstate(invalid="ignore"):
+            self.y_scores_ = self._cast(self._y_scores(centred, T))
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return np.asarray(Y @ self.y_rotations_)

@@ -169,7 +169,7 @@ class Estimator(Shown, Instead, BaseEstimator):
         stays = min_samples == 1 and not block
         if not block:
             given = X
-            X = self._check_X(X, reset=reset, min_samples=min_samples)
+            X = self._check_X(X, reset=reset, min_samples=min_samples, weight=sample_weight)
             X = owned(X, given) if stays or self._keeps_samples else X
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
@@ -190,10 +190,10 @@ class Estimator(Shown, Instead, BaseEstimator):
             )
         return Rows(X, Y, weight)
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, weight: Any = None) -> Any:
         """X as numbers; in a whole sample, the means will show whether all are finite."""
-        finite = min_samples == 1
-        return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
+        how: dict[str, Any] = {"weight": weight, "finite": min_samples == 1}
+        return check_X(self, X, reset=reset, min_samples=min_samples, **how)
 
     # -- keeping -----------------------------------------------------------------------
 

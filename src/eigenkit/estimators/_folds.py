@@ -37,7 +37,7 @@ from eigenkit.exceptions import EigenkitWarning
 from eigenkit.moments import Blocks, dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import SUM_ROUNDING
-from eigenkit.shell import check_at_most, lacks
+from eigenkit.shell import check_at_most, lacks, what_is
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -227,11 +227,21 @@ def held_out_score(model: Any, fold: Fold, scoring: Any = None, head: Any = None
     """
     if head is None and hasattr(model, "predict"):
         scorer = sklearn.metrics.check_scoring(model, scoring=scoring)
-        return float(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
+        return _one_number(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
     fitted = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
     scorer = sklearn.metrics.check_scoring(fitted, scoring=scoring)
     T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
-    return float(scorer(fitted, T, y))
+    return _one_number(scorer(fitted, T, y))
+
+
+def _one_number(score: Any) -> float:
+    """What a scorer gave, which must be a number: models are ordered by it."""
+    if isinstance(score, dict) or np.ndim(score):
+        raise TypeError(
+            f"scoring returned {what_is(score)}: give a scorer that returns one number, or the "
+            "name of one."
+        )
+    return float(score)
 
 
 class CrossValidated(Estimator):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data import Data
-from eigenkit.estimators._validation import check_X
+from eigenkit.estimators._validation import check_X, counted
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array, signs
@@ -22,18 +22,18 @@ NIPALS_NEEDS_ALL = "solver='nipals' needs all rows at once: fit arrays, or choos
 
 
 def check_gaps(
-    model: Any, X: Any, name: str, instead: str, *, reset: bool, min_samples: int = 1
+    model: Any, X: Any, name: str, instead: str, *, weight: Any = None, **how: Any
 ) -> Array:
     """X as dense numbers that may be missing, but not infinite.
 
     The parameter ``name`` is "nipals"; sparse X wants it to be ``instead``.
     """
-    X = check_X(model, X, reset=reset, min_samples=min_samples, finite=False)
+    X = check_X(model, X, finite=False, **how)
     if sparse.issparse(X):
         raise ValueError(
             f"X is sparse, but {name}='nipals' deflates X itself: use {name}={instead!r}."
         )
-    if np.isinf(X).any():
+    if np.isinf(counted(X, weight)).any():
         raise ValueError("X contains infinity: remove or impute such entries.")
     return np.asarray(X)
 

@@ -32,6 +32,8 @@ from eigenkit.shell import check_choice, check_count, check_real, random_of, sho
 from eigenkit.solvers import Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
+# What messages call a kernel that is given as a matrix.
+PRECOMPUTED = "X, the precomputed kernel,"
 
 
 def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) -> None:
@@ -123,7 +125,8 @@ class KernelSpace(KernelParameters, Transformer):
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         rows = given.positive()
         X = rows.X
-        check_finite("X", X)
+        if not self._precomputed:  # its columns may be those of rows of no weight
+            check_finite("X", X)
         reference = self._fit_kernel(given, rows)
         if self.approximation is not None:
             return self._landmark_rows(given, rows, reference)
@@ -145,7 +148,7 @@ class KernelSpace(KernelParameters, Transformer):
 
     @property
     def _kernel_name(self) -> str:
-        return "X, the precomputed kernel," if self._precomputed else "kernel"
+        return PRECOMPUTED if self._precomputed else "kernel"
 
     def _fit_kernel(self, given: Rows, rows: Rows) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""

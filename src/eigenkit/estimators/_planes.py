@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,21 @@ from eigenkit.estimators._class_rows import (
     kernel_unit,
     landmark_rows,
     plane_sums,
-    row_space,
-    standardized,
     with_ones,
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
-from eigenkit.estimators._kernel_space import KernelParameters, refuse_overflow, symmetry_tol
-from eigenkit.estimators._validation import check_X
-from eigenkit.kernels import checked_kernel
+from eigenkit.estimators._kernel_space import (
+    PRECOMPUTED,
+    KernelParameters,
+    refuse_overflow,
+    symmetry_tol,
+)
+from eigenkit.estimators._row_space import WIDE, row_space, standardized
+from eigenkit.estimators._validation import check_X, counted
+from eigenkit.kernels import check_square, checked_kernel
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS, precision
@@ -194,24 +198,28 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
         check_flag("probability", self.probability)
         self._check_kernel()
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, weight: Any = None) -> Any:
         if not reset:
-            return check_X(self, X, reset=False)
+            return check_X(self, X, reset=False, weight=weight)
+        if self._precomputed:
+            return self._check_matrix(check_X(self, X, reset=True, min_samples=2, finite=False))
         # The general checks cost more than the planes of a small set: an array that is
         # already what they would return goes past them.
         if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and min(X.shape) > 1:
-            check_finite("X", X)
+            check_finite("X", counted(X, weight))
             self.n_features_in_ = X.shape[1]
-        else:
-            X = check_X(self, X, reset=True, min_samples=min_samples)
-        if self._precomputed:
-            if sparse.issparse(X):
-                raise TypeError(
-                    "X is sparse, but sparse input is not supported with kernel='precomputed': "
-                    "give X.toarray()."
-                )
-            X = checked_kernel(X, "X, the precomputed kernel,", symmetry_tol(X))
-        return X
+            return X
+        return check_X(self, X, reset=True, min_samples=min_samples, weight=weight)
+
+    def _check_matrix(self, K: Any) -> Any:
+        """A precomputed kernel, whose numbers are checked without the samples of no weight."""
+        if sparse.issparse(K):
+            raise TypeError(
+                "X is sparse, but sparse input is not supported with kernel='precomputed': "
+                "give X.toarray()."
+            )
+        check_square(K, PRECOMPUTED)
+        return K
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> np.ndarray:
         """The number of the class of every row."""
@@ -238,15 +246,13 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
                 planes = self._planes(rows)
             if planes is not None:
                 return Found(planes, planes.Z[:, :-1])
-        if sparse.issparse(X):
-            Z, basis = row_space(X)
-            shift, R = np.zeros(X.shape[1]), np.eye(Z.shape[1] + 1)
-        else:
-            basis = None
-            shift, Z, R = standardized(X)
         eps = precision(X)
-        standard = self._standard_planes(ClassRows.of(Z, bounds, root, R, eps=eps), shift)
-        return standard if basis is None else replace(standard, normals=standard.normals @ basis)
+        if X.shape[1] < WIDE * X.shape[0] and not sparse.issparse(X):
+            shift, Z, R = standardized(X)
+            return self._standard_planes(ClassRows.of(Z, bounds, root, R, eps=eps), shift)
+        shift, space = row_space(X, eps)
+        rows = ClassRows.of(space.coordinates, bounds, root, space.R, eps=eps, basis=space.basis)
+        return self._standard_planes(rows, shift)
 
     def _large_planes(self, rows: PlaneSums) -> Found:
         found = self._from_products(rows)
@@ -254,12 +260,12 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
 
     def _standard_planes(self, rows: ClassRows, shift: Array) -> Found:
         planes = self._planes(rows)
-        return Found(planes, planes.Z @ rows.to_normal().T, shift)
+        return Found(planes, rows.normals(planes.Z), shift)
 
     def _kernel_planes(self, problem: ByClass) -> Found:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
         if self._precomputed:
-            X = X[:, problem.order]
+            X = checked_kernel(X[:, problem.order], PRECOMPUTED, symmetry_tol(X))
         else:
             self.kernel_ = self._fitted_kernel(problem.rows)
         chosen, K, column = landmark_rows(self, X, root)

@@ -31,6 +31,11 @@ class FeatureRows:
         """Some of the training samples."""
         return FeatureRows(self.X[rows])
 
+    def finite(self) -> FeatureRows:
+        """These samples, if all of their numbers are finite."""
+        check_finite("X", self.X)
+        return self
+
     def fitted(self, asked: Any, weight: Array | None) -> tuple[Kernel, ...]:
         """The kernels that were asked for, with their widths from the data."""
         if asked is None:
@@ -68,16 +73,19 @@ class KernelMatrices:
 
     @classmethod
     def read(cls, X: Any) -> KernelMatrices:
-        """The matrices that a user gives: of one shape, and finite."""
+        """The matrices that a user gives: of one shape."""
         matrices = [np.asarray(K) for K in X]
         if not matrices or any(K.ndim != 2 or K.shape != matrices[0].shape for K in matrices):
             shapes = ", ".join(str(K.shape) for K in matrices)
             raise ValueError(
                 f"X holds kernels of shapes {shapes or 'of none'}: give matrices of one shape."
             )
-        for j, K in enumerate(matrices):
-            check_finite(f"kernels[{j}]", K)
         return cls(matrices)
+
+    def finite(self) -> KernelMatrices:
+        for j, K in enumerate(self.X):
+            check_finite(f"kernels[{j}]", K)
+        return self
 
     @property
     def n_samples(self) -> int:

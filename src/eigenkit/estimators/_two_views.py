@@ -15,7 +15,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import check_sides_vary, check_X
+from eigenkit.estimators._validation import check_sides_vary, check_X, counted
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS
@@ -103,8 +103,10 @@ class TwoViewDensity(Streaming, Transformer):
             )
         return rows
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
-        return _not_infinite(super()._check_X(X, reset=reset, min_samples=min_samples))
+    def _check_X(self, X: Any, *, weight: Any = None, **how: Any) -> Any:
+        X = super()._check_X(X, weight=weight, **how)
+        _not_infinite(counted(X, weight))
+        return X
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         if reset:

@@ -35,11 +35,13 @@ def check_X(
     *,
     reset: bool,
     min_samples: int = 1,
+    weight: Any = None,
     finite: bool = True,
     own: bool = False,
 ) -> Any:
     """X as a float array (float32 and float64 stay) or CSR array of finite numbers.
 
+    Rows of zero ``weight`` may hold any numbers.
     ``finite=False`` leaves that last check to :class:`Centered`, which has the sums anyway.
     ``own=True`` is for what a model keeps: the result shares no memory with the caller's X.
     """
@@ -68,7 +70,7 @@ def check_X(
             X = X.copy()
             X.sum_duplicates()
     if finite:
-        check_finite("X", X)
+        check_finite("X", counted(X, weight))
     return owned(X, given) if own else X
 
 
@@ -205,6 +207,12 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
             "leave the range of floating point: scale the weights to sizes near 1."
         )
     return None if np.all(weight == 1) else weight
+
+
+def counted(X: Any, sample_weight: Any) -> Any:
+    """The rows of X that have a weight: nothing is known of the numbers in the others."""
+    weight = check_weight(sample_weight, X.shape[0])
+    return X if weight is None or weight.all() else X[weight > 0]
 
 
 def warn_degenerate(constant: np.ndarray, what: str) -> None:

@@ -206,7 +206,7 @@ class GraphRegularized(BestEstimator):
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
         refuse_blocks(self, X)
         check_y_given(self, y)
-        numbers = check_X(self, X, reset=True, min_samples=2)
+        numbers = check_X(self, X, reset=True, min_samples=2, weight=sample_weight)
         X, y = indexable(X, labels_of(self, y, reset=True))
         known = marked(y, labelled, responses=is_regressor(self.estimator))
         weight = check_weight(sample_weight, len(known))

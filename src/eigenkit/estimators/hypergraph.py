@@ -196,8 +196,8 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
-        X = check_X(self, X, reset=reset, min_samples=min_samples)
+    def _check_X(self, X: Any, *, weight: Any = None, **how: Any) -> Any:
+        X = check_X(self, X, **how)  # all of it, whatever the weights
         J = sparse.csr_array(X, dtype=np.float64)
         if J.nnz and J.data.min() < 0:
             raise ValueError(

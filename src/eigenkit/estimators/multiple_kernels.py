@@ -25,7 +25,7 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.kernels import checked_kernel
+from eigenkit.kernels import Kernel, check_square
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
 from eigenkit.solvers.kernel_weights import (
@@ -166,10 +166,10 @@ class MultipleKernelProjection(Delegating, Transformer):
         weight = check_weight(sample_weight, sample.n_samples)
         check_same_rows(sample.n_samples, y.shape[0])
         self._index_ = np.arange(sample.n_samples)
-        if weight is None or np.all(weight > 0):
-            return sample, y, weight
-        self._index_ = np.flatnonzero(weight)
-        return sample.take(self._index_), y[self._index_], weight[self._index_]
+        if weight is not None and not weight.all():
+            self._index_ = used = np.flatnonzero(weight)
+            sample, y, weight = sample.take(used), y[used], weight[used]
+        return sample.finite(), y, weight
 
     def _settings(self) -> None:
         if isinstance(self.estimator, str):
@@ -278,11 +278,11 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _training(self, X: Any) -> Samples:
         if not self._precomputed:
-            X = check_X(self, X, reset=True, min_samples=2, own=True)
+            X = check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
             self._dtype_ = X.dtype
             return FeatureRows(X)
         sample = KernelMatrices.read(X)
-        checked_kernel(sample.X[0], "kernels[0]", np.inf)  # its shape
+        check_square(sample.X[0], "kernels[0]")
         self.n_features_in_ = sample.n_samples
         self._dtype_ = np.dtype(np.float64)
         return sample
@@ -291,7 +291,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         if not self._precomputed:
             return FeatureRows(check_X(self, X, reset=False))
         used, n_kernels = self._index_, len(self.theta_)
-        return KernelMatrices.read(X).columns(used, n_kernels, self.n_features_in_)
+        return KernelMatrices.read(X).columns(used, n_kernels, self.n_features_in_).finite()
 
     def kernel_matrix(self, X: Any) -> Array:
         """The learned kernel between new samples and the training samples.
@@ -305,7 +305,11 @@ class MultipleKernelProjection(Delegating, Transformer):
         array of shape (n_samples, n_fit)
         """
         check_is_fitted(self)
-        return self._new(X).combined(self.kernels_, self.theta_, self.X_fit_)
+        return self._new(X).combined(self._unshifted(), self.theta_, self.X_fit_)
+
+    def _unshifted(self) -> tuple[Any, ...]:
+        """The kernels as they were asked for, without the means that centring removes anyway."""
+        return tuple(k.unshifted() if isinstance(k, Kernel) else k for k in self.kernels_)
 
     def transform(self, X: Any) -> Array:
         """Project new samples.
@@ -332,7 +336,8 @@ class MultipleKernelProjection(Delegating, Transformer):
         return None if named and self.estimator not in NAMED else _unfitted(self.estimator)
 
     def _handed(self, X: Any) -> tuple[Any, Array]:
-        K = self.kernel_matrix(X)  # first: it says if there is no model yet
+        check_is_fitted(self)
+        K = self._new(X).combined(self.kernels_, self.theta_, self.X_fit_)
         return self.estimator_, K
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -44,18 +44,18 @@ class ManyViews(Transformer):
 
     # -- input -------------------------------------------------------------------------
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, **how: Any) -> Any:
         """All views side by side."""
         if not _is_views(X):
-            return super()._check_X(X, reset=reset, min_samples=min_samples)
-        views = self._checked_views(X, reset, min_samples)
+            return super()._check_X(X, reset=reset, min_samples=min_samples, **how)
+        views = self._checked_views(X, reset, min_samples=min_samples, **how)
         if reset:
             self.n_features_in_ = sum(view.shape[1] for view in views)
         if any(sparse.issparse(view) for view in views):
             return sparse.csr_array(sparse.hstack(views, format="csr"))
         return np.hstack(views) if min_samples == 1 else SideBySide(views)
 
-    def _checked_views(self, X: Any, reset: bool, min_samples: int) -> list[Any]:
+    def _checked_views(self, X: Any, reset: bool, **how: Any) -> list[Any]:
         """Each view checked like an X of its own; what it looked like in fit is remembered."""
         if reset:
             if self.groups is not None:
@@ -68,7 +68,7 @@ class ManyViews(Transformer):
         views = []
         for i, (shape, view) in enumerate(zip(shapes, X, strict=True)):
             try:
-                views.append(shape._check_X(view, reset=reset, min_samples=min_samples))
+                views.append(shape._check_X(view, reset=reset, **how))
             except (ValueError, TypeError) as error:
                 words = str(error).replace(" Estimator ", f" {type(self).__name__} ")
                 raise type(error)(f"view {i}: {words}") from error

@@ -212,11 +212,11 @@ class PCA(Density):
     def _skips_gaps(self) -> bool:
         return self._chosen_solver() == "nipals"
 
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+    def _check_X(self, X: Any, *, min_samples: int = 1, **how: Any) -> Any:
         """X; entries may be missing where all rows come at once."""
         if self._skips_gaps and min_samples > 1:
-            return check_gaps(self, X, "solver", "auto", reset=reset, min_samples=min_samples)
-        return super()._check_X(X, reset=reset, min_samples=min_samples)
+            return check_gaps(self, X, "solver", "auto", min_samples=min_samples, **how)
+        return super()._check_X(X, min_samples=min_samples, **how)
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         rows, observed = without_gaps(moments) if self._skips_gaps else (moments, None)

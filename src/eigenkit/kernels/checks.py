@@ -21,10 +21,7 @@ KERNEL_LIMIT_BYTES = 2**31
 
 def checked_kernel(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> Array:
     """K, symmetric to rounding; refused if not finite, square, symmetric to ``tol``, or if zero."""
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
-        )
+    check_square(K, name)
     check_finite(name, K)
     size = largest(K)
     if size == 0.0:
@@ -38,6 +35,14 @@ def checked_kernel(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) ->
         )
     mirrored /= 2
     return K if skew == 0.0 else np.subtract(K, mirrored, out=mirrored)
+
+
+def check_square(K: Array, name: str) -> None:
+    """Refuse what cannot be a kernel matrix by its shape."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
+        )
 
 
 def check_positive(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> None:
@@ -99,7 +104,12 @@ def pivots(
     array([0, 2])
     """
     residual = np.array(diagonal, dtype=np.float64)
-    floor = tol * residual.max(initial=0.0)
+    if not np.any(residual > 0):
+        raise ValueError(
+            f"{name} is at most zero for every sample with itself, so that no sample can represent "
+            "others: set approximation=None, or use a positive semidefinite kernel."
+        )
+    floor = tol * residual.max()
     G = np.empty((len(residual), rank), order="F")
     chosen: list[int] = []
     while len(chosen) < rank:

@@ -110,6 +110,10 @@ class Kernel:
         shift = _shift(X, weight) if self.kernel in _TRANSLATED else None
         return replace(self, gamma=gamma, shift=shift, params=params, columns=columns)
 
+    def unshifted(self) -> Kernel:
+        """The kernel that was fitted, without a shift where that would change its values."""
+        return replace(self, shift=None) if self.kernel == "linear" else self
+
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """The kernel between the rows of X and those of Y (X itself by default), in float64."""
         X = self._prepared(X)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample
-from eigenkit.numerics.linalg import Array, distinct_rows, triangular_factor
+from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
 from eigenkit.pencil import Pencil, sparse_labels
 from eigenkit.targets import TARGETS, Labels, Target
@@ -312,10 +312,15 @@ class Factor:
         X = Centered.behind(R[:, :d], self.mean[:d], *known, self.eps)
         return X, Centered.behind(R[:, d:], self.mean[d:], *known, self.eps_y)
 
+    def spread(self) -> Array:
+        """The standard deviations of the columns, whose squares may leave the range."""
+        unit = power_of_two(np.abs(self.R).max(axis=0, initial=0.0))
+        R = self.R / unit
+        return np.asarray(unit * np.sqrt(np.einsum("ij,ij->j", R, R) / self.total))
+
     def without_rounding(self) -> Factor:
         """The same, with zeros for columns that are constant up to the rounding of their sums."""
-        spread = np.sqrt(np.einsum("ij,ij->j", self.R, self.R) / self.total)
-        noise = spread <= STREAM_ROUNDING * np.abs(self.mean)
+        noise = self.spread() <= STREAM_ROUNDING * np.abs(self.mean)
         return replace(self, R=np.where(noise, 0.0, self.R)) if noise.any() else self
 
     def merge(self, other: Factor) -> Factor:

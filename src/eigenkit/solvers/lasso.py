@@ -5,7 +5,8 @@
 by accelerated proximal gradient steps with restarts. The penalty is a share of max |c|, the
 smallest at which nothing is left, so it means the same for data of any scale; or it is as
 small as a bound on the number of non-zeros allows, which is found by following the path of
-solutions from the largest penalty down, one column of G for every variable that enters.
+solutions from the largest penalty down, one column of G for every variable that enters. Of few
+rows with many columns every solution is found that way: gradient steps would be many there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import DENSE_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, fixed_start, normalized, power_norm
 from eigenkit.numerics.tolerances import DEPENDENT, EPS
 
@@ -25,6 +27,8 @@ GRAM_ORDER = 3000
 # Where the proximal gradient steps stop: change relative to the largest weight.
 TOLERANCE = 1e-9
 MAX_STEPS = 5000
+# Up to this many rows, and fewer than columns, solutions are found by their path.
+FEW_ROWS = 100
 # Power steps towards the largest eigenvalue of G, of which a little more bounds the steps.
 POWER_STEPS = 60
 
@@ -95,10 +99,11 @@ Fit = Callable[[Array, Array], Array]
 
 def lasso(X: Any, sparsity: Sparsity) -> Fit:
     """A function of c = X't and a start that gives w; X is a :class:`~.sparse_pairs.View`."""
-    product = partial(np.matmul, X.gram()) if X.width <= GRAM_ORDER else X.X.gram_product
+    product = _gram_product(X)
     bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
     counted = sparsity.keep is not None and sparsity.keep < X.width
     share = 0.0 if sparsity.keep is not None else sparsity.penalty
+    few = 2 * X.X.Z.shape[0] < X.width and X.X.Z.shape[0] <= FEW_ROWS
 
     def fit(c: Array, start: Array) -> Array:
         size = np.maximum(c, 0.0) if sparsity.nonnegative else np.abs(c)
@@ -107,9 +112,23 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
             return np.zeros_like(c)
         if counted:
             return _Path(product, c, sparsity.nonnegative).until(int(sparsity.keep or 0))
-        return _proximal(product, bound, c, share * largest, sparsity.nonnegative, start)
+        penalty = share * largest
+        if few and penalty > 0:
+            start = _Path(product, c, sparsity.nonnegative, penalty).until(len(c))
+            if _solves(start, c - product(start), penalty, sparsity.nonnegative):
+                return start
+        return _proximal(product, bound, c, penalty, sparsity.nonnegative, start)
 
     return fit
+
+
+def _gram_product(X: Any) -> Product:
+    """w -> G w, by whatever takes the least time."""
+    n, d = X.X.Z.shape
+    if 2 * n < d and 8 * n * d <= DENSE_LIMIT_BYTES:  # few rows: both products are short
+        A = X.X.toarray()
+        return lambda w: np.asarray((A @ w) @ A)
+    return partial(np.matmul, X.gram()) if d <= GRAM_ORDER else X.X.gram_product
 
 
 def _proximal(
@@ -135,6 +154,14 @@ def _proximal(
     return w
 
 
+def _solves(w: Array, r: Array, penalty: float, nonnegative: bool) -> bool:
+    """Whether the correlations r = c - G w are those of a solution."""
+    inside = w != 0
+    beyond = float((r if nonnegative else np.abs(r)).max()) - penalty
+    missed = np.abs(r[inside] - penalty * np.sign(w[inside])).max(initial=0.0)
+    return bool(max(beyond, missed) <= TOLERANCE * penalty)
+
+
 class _Path:
     """The solutions w(lambda) from the largest penalty down, as variables enter and leave.
 
@@ -142,19 +169,21 @@ class _Path:
     in, and the correlations r = c - G w of those stay at +-lambda.
     """
 
-    def __init__(self, product: Product, c: Array, nonnegative: bool) -> None:
-        self.product, self.nonnegative = product, nonnegative
+    def __init__(self, product: Product, c: Array, nonnegative: bool, end: float = 0.0) -> None:
+        self.product, self.nonnegative, self.end = product, nonnegative, end
         self.r, self.w = c.copy(), np.zeros_like(c)
         self.open = np.ones(len(c), dtype=bool)  # may still enter
         self.inside: list[int] = []
         self.columns: dict[int, Array] = {}
 
     def until(self, keep: int) -> Array:
-        """w at the smallest penalty before more than ``keep`` variables are in."""
+        """w at the smallest penalty, above the end, before more than ``keep`` variables are in."""
         size = self.r if self.nonnegative else np.abs(self.r)
         level, entering = float(size.max()), int(np.argmax(size))
-        end = EPS * level
-        while level > end:
+        end = self.end + EPS * level
+        for _ in range(MAX_STEPS):
+            if level <= end:
+                break
             if entering >= 0:
                 self.open[entering] = False
                 if self._is_new(entering):
@@ -187,7 +216,8 @@ class _Path:
         g = sum(d * self.columns[j] for d, j in zip(direction, inside, strict=True))
         steps = self._entries(level, np.asarray(g))
         entering = int(np.argmin(steps))
-        step = min(float(steps[entering]), level)
+        most = level - self.end
+        step = min(float(steps[entering]), most)
         leaving = self._exits(direction)
         first = int(np.argmin(leaving))
         leaves = bool(leaving[first] < step)
@@ -200,7 +230,7 @@ class _Path:
             if step > 0:  # those that stayed out did so beside it
                 self.open[:] = True
                 self.open[inside] = False
-        return step, -1 if leaves or step >= level else entering
+        return step, -1 if leaves or step >= most else entering
 
     def _exits(self, direction: Array) -> Array:
         """How far to go until each variable leaves; infinity where it never does."""

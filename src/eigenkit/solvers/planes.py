@@ -95,8 +95,10 @@ def regec_from_grams(
     """
     S = np.sum(grams, axis=0)
     diagonal = S.diagonal()
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = S.sum()
     if not (
-        np.isfinite(S.sum())
+        np.isfinite(total)
         and diagonal.min() > SQUARES_RANGE[0]
         and diagonal.max() < SQUARES_RANGE[1]
     ):
