@@ -219,13 +219,17 @@ class CrossDecomposition(BothSides):
         if pair.rows is pair.given and pair.observed is None:
             T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations / fit.X.unit))
         else:
-            with np.errstate(invalid="ignore"):  # infinite numbers in rows of zero weight
-                T = self._x_scores(pair.given.X)
+            T = self._scores_of_all(pair.given.X)
         self.x_scores_ = self._cast(T)
         centred = pair.given.Y - fit.Y.Z.mean
         centred /= fit.Y.std
         with np.errstate(invalid="ignore"):
             self.y_scores_ = self._cast(self._y_scores(centred, T))
+
+    def _scores_of_all(self, X: Any) -> Array:
+        """The scores of all rows: those of zero weight may hold infinite numbers."""
+        with np.errstate(invalid="ignore"):
+            return self._x_scores(X)
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return np.asarray(Y @ self.y_rotations_)

@@ -162,7 +162,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
 
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         if pair.given is not None:
-            self.x_scores_ = self._cast(self._x_scores(pair.given.X))
+            self.x_scores_ = self._cast(self._scores_of_all(pair.given.X))
 
     # -- using -------------------------------------------------------------------------
 

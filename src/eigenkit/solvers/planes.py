@@ -93,10 +93,10 @@ def regec_from_grams(
     than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the rows nearly
     orthonormal, and their new Gram matrices repair what the first ones lost.
     """
-    S = np.sum(grams, axis=0)
-    diagonal = S.diagonal()
     with np.errstate(over="ignore", invalid="ignore"):
+        S = np.sum(grams, axis=0)
         total = S.sum()
+    diagonal = S.diagonal()
     if not (
         np.isfinite(total)
         and diagonal.min() > SQUARES_RANGE[0]
