@@ -108,7 +108,7 @@ def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, 
     """Learn from two vendors, annotate other things drawn by the third.
 
     Kernels and thresholds are chosen by leaving out one of the two training vendors in turn. Each
-    model also predicts with thresholds that are adapted to the pictures of the new sets.
+    model also predicts with scores that are adapted to the pictures of the new sets.
     """
     found: dict[str, list[Any]] = {}
     _, Y, _, groups = emoji()

@@ -39,6 +39,7 @@ from eigenkit.images.ridge import (
     fit_ridge,
     mean_auc,
     means_of_others,
+    precision_at_one,
     probabilities,
     thresholds,
 )
@@ -557,25 +558,39 @@ def test_views_apart_are_compared_without_their_own_set():
         assert names.isdisjoint(name.partition(",")[0] for name in model.set_names_)
 
 
-def test_a_model_adapted_to_sets_of_another_maker(tmp_path):
-    """A threshold lies among new scores as it did among those left out; scores stay."""
+@pytest.mark.parametrize("kernels", [["pixels-8"], ["pixels-8", "hog-4"]])
+def test_a_model_adapted_to_sets_of_another_maker(kernels, tmp_path):
+    """Scores are spread over new sets as over those left out; the order of the sets stays."""
     sets, Y = drawn_by("ab", 60)
     Y = np.hstack([Y, np.arange(60)[:, None] % 3 == 0])
     new, _ = drawn_by("c", 40, seed=1)
-    model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
-    before = model.thresholds_.copy()
-    adapted = adapt(model, new)
+    model = ImageAnnotator(kernels, size=(32, 32), views=False).fit(sets, Y)
     S, H = model.decision_function(new), model._held_out_
-    found = (adapted.thresholds_ - S.mean(axis=0)) / S.std(axis=0)
-    np.testing.assert_allclose(found, (before - H.mean(axis=0)) / H.std(axis=0), rtol=1e-8)
-    np.testing.assert_array_equal(adapted.decision_function(new), S)
-    np.testing.assert_array_equal(adapted.predict(new), adapted.thresholds_ < S)
-    np.testing.assert_array_equal(model.thresholds_, before)
+    adapted = adapt(model, new)
+    found = adapted.decision_function(new)
+    standard = (S - S.mean(axis=0)) / S.std(axis=0)
+    np.testing.assert_allclose(found, standard * H.std(axis=0) + H.mean(axis=0), rtol=1e-8)
+    np.testing.assert_array_equal(adapted.thresholds_, model.thresholds_)
+    np.testing.assert_allclose(adapted.explain(new[0]).scores, found[0], rtol=1e-4)
+    np.testing.assert_allclose(adapted.predict_proba(new), probabilities(found))
+    np.testing.assert_array_equal(model.decision_function(new), S)
     save_annotator(adapted, tmp_path / "adapted.ek")
     again = load_annotator(tmp_path / "adapted.ek")
-    np.testing.assert_array_equal(again.thresholds_, adapted.thresholds_)
+    np.testing.assert_array_equal(again.decision_function(new), found)
     with pytest.raises(ValueError, match=r"given 29 sets, too few.*at least 30"):
         adapt(model, new[:29])
+
+
+def test_adapting_puts_the_terms_of_a_set_in_order():
+    """A shift of some terms' scores, as another maker causes it, is undone."""
+    sets, Y, terms = make_shapes(60, size=32)
+    new, truth, _ = make_shapes(60, size=32, random_state=1)
+    model = ImageAnnotator(["hsv"], size=(32, 32)).fit(sets, Y, terms)
+    before = adapt(model, new).decision_function(new)
+    model._intercept_ = model._intercept_ + 30 * (np.arange(len(terms)) % 2)
+    shifted, found = model.decision_function(new), adapt(model, new).decision_function(new)
+    assert precision_at_one(truth, shifted) < precision_at_one(truth, found)
+    np.testing.assert_allclose(found, before)
 
 
 def test_a_term_that_nobody_carries_stays_so_when_adapted():
@@ -585,8 +600,9 @@ def test_a_term_that_nobody_carries_stays_so_when_adapted():
         model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
     new, _ = drawn_by("c", 40, seed=1)
     adapted = adapt(model, new)
-    np.testing.assert_array_equal(adapted.thresholds_[1:], model.thresholds_[1:])
-    assert adapted.thresholds_[0] != model.thresholds_[0]
+    S, found = model.decision_function(new), adapted.decision_function(new)
+    np.testing.assert_allclose(found[:, 1:], S[:, 1:])
+    assert np.all(found[:, 0] != S[:, 0])
     assert adapted.predict(new)[:, 1:].tolist() == [[0, 1]] * 40
 
 

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
-from eigenkit.images.annotator import NEVER, ImageAnnotator
+from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_sets
 from eigenkit.images.files import ImageSet
+from eigenkit.numerics.linalg import Array
 
 # Fewer sets say too little of how scores of their kind are spread.
 FEWEST = 30
+# Scores of a term that differ by less, relatively, are the same: how they are spread says nothing.
+SAME = 1e-9
 
 
 def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
-    """A model whose thresholds suit new sets of another kind.
+    """A model whose scores suit new sets of another kind.
 
     A kernel that knows other cameras or makers finds new sets unlike all others, and gives them
-    scores near the mean, below most thresholds. Each threshold goes to where it lies among the
-    scores of these sets as it did among those that it was chosen by: as many deviations from
-    their mean. Scores and probabilities stay as they are. This takes for granted that the terms
-    are about as frequent in the new sets as in the training sets.
+    scores near the mean: below most thresholds, and nearer to it for some terms than for others,
+    so that the terms of a set are in the wrong order, too. A line for every term gives its scores
+    the mean and the deviation over these sets that they had over the sets left out in fit, by
+    which probabilities and thresholds were found. The order of the sets stays as it is. This
+    takes for granted that the terms are about as frequent in the new sets as in the training sets.
+    For sets of a kind that the model knows it does harm: their spread is uncertain.
 
     Parameters
     ----------
@@ -50,13 +56,23 @@ def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
             f"give at least {FEWEST} new sets, or predict without it."
         )
     S = model.decision_function(sets)
-    mean, deviation = model._spread_
-    known = deviation > 1e-9 * (1 + np.abs(mean))
-    slopes = np.where(known, S.std(axis=0) / np.where(known, deviation, 1), 1)
-    learned = np.abs(model.thresholds_) < NEVER
-    away = np.where(learned, model.thresholds_, mean) - mean
-    adapted = copy(model)
-    # Among these scores the new thresholds lie: adapting to the same sets again changes nothing.
-    adapted._spread_ = np.array([S.mean(axis=0), np.where(known, S.std(axis=0), deviation)])
-    adapted.thresholds_ = np.where(learned, S.mean(axis=0) + slopes * away, model.thresholds_)
-    return adapted
+    (mean, deviation), (own_mean, own_deviation) = model._spread_, (S.mean(axis=0), S.std(axis=0))
+    known = _differ(mean, deviation) & _differ(own_mean, own_deviation)
+    slopes = np.where(known, deviation, 1) / np.where(known, own_deviation, 1)
+    return _on_lines(model, slopes, mean - slopes * own_mean)
+
+
+def _differ(mean: Array, deviation: Array) -> np.ndarray:
+    return np.asarray(deviation > SAME * (1 + np.abs(mean)))
+
+
+def _on_lines(model: ImageAnnotator, slopes: Array, offsets: Array) -> ImageAnnotator:
+    """A model whose scores are lines of the present ones, of sets left out in fit as well."""
+    changed = copy(model)
+    changed._coefficients_ = slopes * model._coefficients_
+    changed._intercept_ = slopes * model._intercept_ + offsets
+    changed._targets_ = [replace(t, back=slopes * t.back) for t in model._targets_]
+    second = model._second_
+    changed._second_ = None if second is None else second.calibrated(slopes, offsets)
+    changed._held_out_ = slopes * model._held_out_ + offsets
+    return changed
