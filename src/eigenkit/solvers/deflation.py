@@ -156,16 +156,16 @@ class _State:
 
 Deflation = Callable[[_State, Array, Array, float], bool]
 
-
 # Y as it is deflated, and the F with X_i'Y_i = X_i'F = X'F.
 Left = Callable[[_State, Products, Array], tuple[Array, Array]]
 
 
 def _without(T: Array, Y: Array) -> Array:
-    """Y outside the span of the columns of T; twice, as T may be longer by many powers of ten."""
-    Q = np.linalg.qr(T)[0]
-    Y = Y - Q @ (Q.T @ Y)
-    return np.asarray(Y - Q @ (Q.T @ Y))
+    """Y outside the span of the scores T."""
+    T = T / np.linalg.norm(T, axis=0)
+    for _ in range(3):  # T is orthogonal but for traces of longer scores, fewer each round
+        Y = Y - T @ (T.T @ Y)
+    return Y
 
 
 def _left_by_x(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
