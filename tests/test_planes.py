@@ -571,3 +571,11 @@ def test_five_rows_of_many_columns_take_no_matrix_of_the_columns(model, rng):
     np.testing.assert_array_equal(whole.predict(X), y)
     stream = clone(model).partial_fit(X[:3], y[:3]).partial_fit(X[3:], y[3:])
     np.testing.assert_allclose(stream.distances(X), whole.distances(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", [ReGEC(), GEPSVM()], ids=str)
+def test_a_large_column_of_wide_rows_does_not_hide_the_others(model, rng):
+    X, y = rng.normal(size=(10, 40)), np.arange(10) % 2
+    X[:, 0] *= 1e10
+    assert model.fit(X, y).score(X, y) == 1.0
+    assert clone(model).partial_fit(X, y).score(X, y) == 1.0

@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from eigenkit.data import add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
-from eigenkit.estimators._row_space import WIDE, RowSpace, to_planes
+from eigenkit.estimators._row_space import RowSpace, is_wide, to_planes
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.kernels import pivots
@@ -169,7 +169,7 @@ class ClassSums:
             inside[:, size == 0] = 0.0
             ones = np.append(np.zeros(len(factor.R)), np.sqrt(factor.total))
             parts.append(np.column_stack([inside, ones]))
-        if len(size) < WIDE * sum(map(len, parts)):
+        if not is_wide(sum(map(len, parts)), size):
             unit = power_of_two(size)
             parts = [part / np.append(unit, 1.0) for part in parts]
             return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)

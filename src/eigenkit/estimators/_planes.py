@@ -35,7 +35,7 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._row_space import WIDE, row_space, standardized
+from eigenkit.estimators._row_space import is_wide, row_space, standardized
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.kernels import check_square, checked_kernel
 from eigenkit.moments import Rows
@@ -247,7 +247,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             if planes is not None:
                 return Found(planes, planes.Z[:, :-1])
         eps = precision(X)
-        if X.shape[1] < WIDE * X.shape[0] and not sparse.issparse(X):
+        if not sparse.issparse(X) and not is_wide(len(X), np.ptp(X, axis=0)):
             shift, Z, R = standardized(X)
             return self._standard_planes(ClassRows.of(Z, bounds, root, R, eps=eps), shift)
         shift, space = row_space(X, eps)

@@ -15,6 +15,17 @@ from eigenkit.numerics.tolerances import ROUNDING, above_rounding, grain
 
 # Data with this many times more columns than rows are turned into the space that the rows span.
 WIDE = 2
+# A rotation costs small columns their digits: beside others so many times as large they keep their
+# own units, unless these would be too many for a matrix of their order.
+UNLIKE, TOO_MANY = 1e4, 2000
+
+
+def is_wide(n: int, size: Array) -> bool:
+    """Whether n rows with columns of these sizes are turned into their space."""
+    if len(size) < WIDE * n or len(size) > TOO_MANY:
+        return len(size) >= WIDE * n
+    there = size[size > 0]
+    return bool(there.size and there.max() <= UNLIKE * there.min())
 
 
 def standardized(X: Array) -> tuple[Array, Array, Array]:
