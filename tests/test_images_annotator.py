@@ -202,11 +202,29 @@ def test_thresholds_are_halfway_to_those_of_the_best_expected_f1():
     S = rng.normal(size=(60, 3))
     P = 1 / (1 + np.exp(-S))
     Y = (rng.random(S.shape) < P).astype(float)
-    for j, both in enumerate(2 * thresholds(Y, S)):
-        expected = both - best_thresholds(Y, S)[j]
+    for j in range(3):
+        alone = Y[:, [j]], S[:, [j]]  # which has nobody to borrow from
+        expected = 2 * thresholds(*alone)[0] - best_thresholds(*alone)[0]
         cuts = [P[S[:, j] > t, j] for t in (expected, *S[:, j] - 1e-9)]
         f1 = [2 * cut.sum() / (len(cut) + P[:, j].sum()) for cut in cuts]
         assert f1[0] == pytest.approx(max(f1))
+
+
+def test_terms_of_few_sets_borrow_their_threshold_from_the_others():
+    rng = np.random.default_rng(5)
+    S = rng.normal(size=(400, 5)) * [1, 2, 3, 1, 2] + [0, 1, 2, 3, 4]
+    Y = (rng.random(S.shape) < [0.5, 0.3, 0.2, 0.1, 0.01]).astype(float)
+    S[:, 3] = 1.0  # says nothing, and neither lends nor borrows
+
+    def places(t):
+        return ((t - S.mean(axis=0)) / np.where(np.arange(5) == 3, 1, S.std(axis=0)))[[0, 1, 2, 4]]
+
+    own = np.array([thresholds(Y[:, [j]], S[:, [j]])[0] for j in range(5)])
+    found = thresholds(Y, S)
+    assert found[3] == own[3]
+    usual = np.median(places(own))
+    n = Y.sum(axis=0)[[0, 1, 2, 4]]
+    np.testing.assert_allclose(places(found), (n * places(own) + 10 * usual) / (n + 10))
 
 
 def test_calibration_never_turns_scores_around():

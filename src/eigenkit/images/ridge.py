@@ -32,6 +32,9 @@ from eigenkit.numerics.linalg import Array
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
 # The least slope of log-odds, per deviation of the scores.
 FLATTEST = 1e-3
+# How many sets speak for the usual threshold, beside those that carry a term. Of 5, 10, 20 and 40,
+# ten did best or nearly so on parts of yeast, emotions and scene with 140 to 1000 rows.
+BORROWED = 10
 # A kernel whose mean variance is less is the same for all sets, but for the rounding of float32;
 # scores of one term that differ by less, relatively, are the same.
 SAME_KERNEL, SAME_SCORE = 1e-6, 1e-9
@@ -265,12 +268,22 @@ def best_thresholds(Y: Array, S: Array) -> Array:
 
 
 def thresholds(Y: Array, S: Array) -> Array:
-    """For every term, halfway between two thresholds on the log-odds of sets left out.
+    """For every term a threshold on the log-odds of sets left out.
 
-    One has the best F1 on these sets, and follows their chances where a term has few; the other
-    has the best F1 that their probabilities let expect, and follows the shape of the sigmoid.
+    Halfway between two: one has the best F1 on these sets, and follows their chances where a term
+    has few; the other has the best F1 that their probabilities let expect, and follows the shape
+    of the sigmoid. Then drawn towards the threshold that is usual among the terms, counted in
+    deviations from the mean score, as if :data:`BORROWED` sets spoke for that one.
     """
-    return (best_thresholds(Y, S) + best_thresholds(probabilities(S), S)) / 2
+    own = (best_thresholds(Y, S) + best_thresholds(probabilities(S), S)) / 2
+    mean, deviation = S.mean(axis=0), S.std(axis=0)
+    vary = deviation > SAME_SCORE * (1 + np.abs(S).max(axis=0))
+    if not vary.any():
+        return np.asarray(own)
+    places = (own - mean) / np.where(vary, deviation, 1)
+    share = BORROWED / (BORROWED + Y.sum(axis=0))
+    drawn = places + share * (np.median(places[vary]) - places)
+    return np.asarray(np.where(vary, mean + deviation * drawn, own))
 
 
 def calibrate(Y: Array, S: Array) -> tuple[Array, Array]:
