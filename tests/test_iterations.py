@@ -19,7 +19,7 @@ class _Matrix:
     """What the lasso asks of a view, from a dense matrix; products are counted."""
 
     def __init__(self, A):
-        self.A, self.width, self.count = A, A.shape[1], 0
+        (self.height, self.width), self.A, self.count = A.shape, A, 0
         self.X = self  # its own columns
 
     def gram(self):

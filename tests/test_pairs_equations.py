@@ -307,7 +307,7 @@ def test_least_squares_takes_the_best_correlated_targets(rng):
 
 class _Matrix:
     def __init__(self, A):
-        self.A, self.width, self.X, self.Z = A, A.shape[1], self, A
+        (self.height, self.width), self.A, self.X = A.shape, A, self
 
     def toarray(self):
         return self.A

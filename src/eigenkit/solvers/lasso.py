@@ -103,7 +103,7 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
     bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
     counted = sparsity.keep is not None and sparsity.keep < X.width
     share = 0.0 if sparsity.keep is not None else sparsity.penalty
-    few = 2 * X.X.Z.shape[0] < X.width and X.X.Z.shape[0] <= FEW_ROWS
+    few = 2 * X.height < X.width and X.height <= FEW_ROWS
 
     def fit(c: Array, start: Array) -> Array:
         size = np.maximum(c, 0.0) if sparsity.nonnegative else np.abs(c)
@@ -124,7 +124,7 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
 
 def _gram_product(X: Any) -> Product:
     """w -> G w, by whatever takes the least time."""
-    n, d = X.X.Z.shape
+    n, d = X.height, X.width
     if 2 * n < d and 8 * n * d <= DENSE_LIMIT_BYTES:  # few rows: both products are short
         A = X.X.toarray()
         return lambda w: np.asarray((A @ w) @ A)

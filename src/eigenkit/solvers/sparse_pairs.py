@@ -67,6 +67,10 @@ class View:
         return cls(X, np.empty((Z.shape[0], 0)), whole, whole, Z.grain(squares) * inverse)
 
     @property
+    def height(self) -> int:
+        return len(self.T)
+
+    @property
     def width(self) -> int:
         return len(self.squares)
 
