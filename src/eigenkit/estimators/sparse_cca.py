@@ -131,8 +131,8 @@ class SparseCCA(CentredSides, BothSides):
 
     _instead: ClassVar = {"n_nonzero_x": "give keep_x", "n_nonzero_y": "give keep_y"}
 
-    def _settings(self) -> list[Request]:
-        l = check_count("n_components", self.n_components)
+    def _settings(self) -> tuple[float, int]:
+        check_count("n_components", self.n_components)
         check_choice("method", self.method, METHODS)
         check_flag("scale", self.scale)
         check_flag("nonnegative", self.nonnegative)
@@ -143,15 +143,19 @@ class SparseCCA(CentredSides, BothSides):
                 raise ValueError(f"method='least_squares' takes one number for {name}: give it.")
         if self.nonnegative and self.method == "greedy":
             raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
-        x, y = (sparsities(self, side, l, self.nonnegative) for side in ("x", "y"))
-        tol, max_iter = check_real("tol", self.tol), check_count("max_iter", self.max_iter)
-        return [Request(*both, tol, max_iter) for both in zip(x, y, strict=True)]
+        for side in ("x", "y"):
+            sparsities(self, side, 1)
+        return check_real("tol", self.tol), check_count("max_iter", self.max_iter)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(y, n, SCALABLE)
 
-    def _solve(self, problem: tuple[Centered, Centered], settings: list[Request]) -> Pairs:
-        return sparse_pairs(*problem, self.method, settings, self.scale)
+    def _solve(self, problem: tuple[Centered, Centered], settings: tuple[float, int]) -> Pairs:
+        # There are no more pairs than variables, however many are asked for.
+        l = min(self.n_components, *(Z.shape[1] for Z in problem))
+        x, y = (sparsities(self, side, l, self.nonnegative) for side in ("x", "y"))
+        requests = [Request(*both, *settings) for both in zip(x, y, strict=True)]
+        return sparse_pairs(*problem, self.method, requests, self.scale)
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
         Zx, Zy = problem
