@@ -33,7 +33,7 @@ ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
 # The least slope of log-odds, per deviation of the scores.
 FLATTEST = 1e-3
 # How many sets speak for the usual threshold, beside those that carry a term. Of 5, 10, 20 and 40,
-# larger numbers were a little better on small parts of yeast, emotions and scene (a thousand rows of
+# larger numbers were a little better on small parts of yeast, emotions and scene (1000 rows of
 # yeast lost .002 with any), but 20 and 40 cost .007 and .015 of F1 on emoji, within the training
 # part of one fold; ten cost nothing there that could be told from chance.
 BORROWED = 10
