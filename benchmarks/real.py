@@ -103,7 +103,7 @@ def text(name: str, alpha: float) -> Callable[[Table], None]:
         y, J = labels(data.target)
         pencil = Rows(X, J, None).problem(TARGETS[target], 1.0, alpha).pencil
         model = estimator(alpha=alpha, tol=TOL).fit(X, y)
-        (answer,) = REGRESSIONS[model.regression_](pencil, [alpha], TOL, 1000)
+        (answer,) = REGRESSIONS[model.regression_]([pencil], TOL, 1000)
         assert answer is not None
         ridge = as_good_ridge(X, pencil, max(residual(pencil, answer.W1), TOL))
         work, peer = (

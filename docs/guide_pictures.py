@@ -259,8 +259,8 @@ def many_labels() -> Any:
     Y = (rng.random((250, 40)) < rng.beta(0.15, 1.5, size=(5, 40))[topic]).astype(int)
     model = ManyLabelClassifier(OrthonormalizedPLS(2), n_neighbors=15).fit(X, Y)
     new = np.array([[*centres[0]]])
-    scores = np.sqrt(model.projection_.eigenvalues_) * model.projection_.transform(X)
-    place = np.sqrt(model.projection_.eigenvalues_) * model.projection_.transform(new)
+    scores = np.sqrt(model.estimator_.eigenvalues_) * model.estimator_.transform(X)
+    place = np.sqrt(model.estimator_.eigenvalues_) * model.estimator_.transform(new)
     near = np.argsort(np.linalg.norm(scores - place, axis=1))[:15]
     labels, votes = model.predict_top(new, 6)
     figure, axes = panels(2, 4.4, 3.2)

@@ -296,8 +296,6 @@ class _Sized(Centered):
     def __init__(self, n, d):
         self.shape = n, d
 
-    one_ridge = True
-
     def seconds_for_passes(self, k):
         return 0.0
 
@@ -374,7 +372,7 @@ def test_the_cheapest_is_chosen_and_the_reason_has_the_numbers(rng):
 def test_why_nothing_but_lsqr_is_left():
     Z = _Sized(20_000, 30_000)
     for alphas, why in (([0.0, 1.0], "alpha is 0"), ([1.0], "the columns have units of their own")):
-        Z.one_ridge = min(alphas) == 0
+        Z.unit = 1.0 if min(alphas) == 0 else np.ones(3)
         choice = choose(Z, 3, alphas, 1e-8)
         assert choice.regression == "lsqr"
         assert choice.reason == (

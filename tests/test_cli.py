@@ -76,7 +76,9 @@ def test_fit_transform_predict_inspect(data: Path, method: str) -> None:
         assert run_json("transform", "m.ek", "data.csv", "-o", "Z.csv")["rows"] == 90
         assert len(Path("Z.csv").read_text().splitlines()) == 91
     assert run_json("predict", "m.ek", "data.csv", "-o", "p.csv")["rows"] == 90
-    assert run_json("inspect", "m.ek")["fitted"]["data"] == "data.csv"
+    described = run_json("inspect", "m.ek")
+    assert described["fitted"]["data"] == "data.csv"
+    assert described["report"]["solved by"] in " ".join(run("inspect", "m.ek").split())
     assert method in run("inspect", "m.ek")
 
 

@@ -16,6 +16,7 @@ from eigenkit.numerics.linalg import plus_product
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Settings, coordinates, solve, spectral
+from eigenkit.solvers.covariance import covariance_axes
 from eigenkit.solvers.krylov import block_cg
 from eigenkit.solvers.least_squares import targets
 from eigenkit.solvers.regression import _refined
@@ -203,7 +204,7 @@ def test_axes_of_covariance_do_not_depend_on_the_size_of_the_target(offset, rng)
     low, H = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 5)), rng.normal(size=(40, 3))
     Z, H = Centered(low + offset), H - H.mean(axis=0)
     for size in (2.0**-30, 1.0, 2.0**30):
-        found = spectral.covariance_axes(Pencil(Z, size * H, 0.0))
+        found = covariance_axes(Pencil(Z, size * H, 0.0), size * H)
         true = np.linalg.svd((low - low.mean(axis=0)).T @ H, compute_uv=False)[:2]
         np.testing.assert_allclose(found.eigenvalues, (size * true) ** 2, rtol=1e-6)
 
@@ -220,9 +221,10 @@ def test_blocks_of_unlike_size_have_the_pair_of_blocks_of_one_size(rng):
 def test_one_squared_covariance_beyond_the_range_is_enough_to_be_refused(sizes, rng):
     H = rng.normal(size=(20, 2))
     H = np.linalg.qr(H - H.mean(axis=0))[0]
-    assert len(spectral.covariance_axes(Pencil(Centered(H * [1.0, 1e-5]), H, 0.0)).eigenvalues) == 2
+    in_range = Pencil(Centered(H * [1.0, 1e-5]), H, 0.0)
+    assert len(covariance_axes(in_range, H).eigenvalues) == 2
     with pytest.raises(ValueError, match="leave the range of floating point"):
-        spectral.covariance_axes(Pencil(Centered(H * sizes), H, 0.0))
+        covariance_axes(Pencil(Centered(H * sizes), H, 0.0), H)
 
 
 def test_what_is_near_enough_at_once_took_one_step(rng):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import lgamma, log, pi
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ from eigenkit.solvers.sparse_pairs import Request, View
 def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):
     X = rng.normal(size=(20, 3)) * [1e120, 1.0, 1e-120]
     Z = Centered(X)
-    assert not Z.one_ridge
+    assert np.ndim(Z.ridge(1.0)) == 1
     A = Block.of(Z, False, Z.column_squares())
     centred = (X - X.mean(axis=0)) * A.unit
     assert 0.1 < np.abs(centred).max() <= 4.0
@@ -265,15 +266,42 @@ def test_planes_of_single_precision_need_better_conditioned_products(rng):
 # -- limits ------------------------------------------------------------------------------------
 
 
-def test_targets_are_decomposed_as_a_whole_up_to_their_limits():
-    assert coordinates._wide(2**11, 2**12)  # FEW_ENTRIES
-    assert not coordinates._wide(2**11, 2**12 + 1)
-    assert not coordinates._wide(2**11, 2**11)  # as tall as wide
+def test_targets_are_decomposed_as_a_whole_up_to_their_limits(monkeypatch):
+    taken: list[str] = []
+
+    def way(name, n_answers):
+        def found(*_):
+            taken.append(name)
+            return (np.ones(2), np.eye(2), 2.0)[:n_answers]
+
+        monkeypatch.setattr(coordinates, name, found)
+
+    for name, n_answers in (("_by_rows", 3), ("_by_gram", 3), ("_lanczos", 2)):
+        way(name, n_answers)
     most = coordinates.MANY
-    assert coordinates._small(most, 2 * most)
-    assert coordinates._small(10 * most, most)
-    assert not coordinates._small(most + 1, most + 1)
-    assert not coordinates._small(most, 2 * most + 1)
+    ways = {
+        (2**11, 2**12): "_by_rows",  # FEW_ENTRIES
+        (2**11, 2**12 + 1): "_lanczos",
+        (2**11, 2**11): "_lanczos",  # as tall as wide
+        (most, 2 * most): "_by_rows",
+        (10 * most, most): "_by_gram",
+        (most + 1, most + 1): "_lanczos",
+        (most, 2 * most + 1): "_by_rows",
+        (2**12, most): "_by_gram",
+        (2 * most, most + 1): "_lanczos",
+    }
+    Z = SimpleNamespace(has_rows=True, within=lambda H: H, squares_of=lambda H: 2.0)
+    for shape in ways:
+        coordinates._directions(Z, SimpleNamespace(shape=shape), 1)
+    assert taken == list(ways.values())
+    taken.clear()
+    monkeypatch.setattr(coordinates, "FEW_ENTRIES", 0)
+    for shape in ((most, 2 * most), (most, 2 * most + 1)):
+        coordinates._directions(Z, SimpleNamespace(shape=shape), 1)
+    assert taken == ["_by_gram", "_lanczos"]
+    Z.has_rows = False
+    coordinates._directions(Z, SimpleNamespace(shape=(10 * most, 10 * most)), 1)
+    assert taken[2:] == ["_by_gram"]
 
 
 def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
@@ -283,7 +311,7 @@ def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
     for limit, dense in ((needed, True), (needed - 1, False)):
         monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
         Z = graph.Linked(Centered(X), np.ones(10, dtype=bool), None, N)
-        assert Z.may_be_dense is dense
+        assert Z.decomposable is dense
 
 
 def test_marks_are_made_of_a_few_numbers_of_a_block():
@@ -366,7 +394,7 @@ def test_the_condition_of_nothing_but_a_ridge_is_one():
     """Conjugate gradients are tried where a rounding of the condition is below tol."""
 
     class Ridge(_Forecast):
-        has_rows = one_ridge = True
+        has_rows = True
         ridge, spectral_norm_squared = (lambda self, alpha: alpha), (lambda self: 0.0)
 
     Z = Ridge((1000, 1000), gram=1e6, outer=1e6, passes=1e-9)
@@ -380,7 +408,11 @@ def test_orthogonal_weights_are_orthogonal_however_little_is_left(rng):
     A[:, 1:] += 1e-8 * A[:, :1]
     R = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     Z = Centered(A @ R)
-    F = correct(Block.of(Z, False, Z.column_squares()), R.T[:, :1], 1)
+    # X'y lies in the span of W for y orthogonal to all other scores.
+    W, others = R.T[:, :1], np.linalg.qr(Z.toarray() @ R.T[:, 1:])[0]
+    t = Z.toarray() @ W
+    y = t - others @ (others.T @ t)
+    F = correct(Block.of(Z, False, Z.column_squares()), W, y, 0.0, 1)
     assert len(F.w) == 1
     assert abs(R[0] @ F.w[0]) < 1e-13
     assert np.linalg.norm(F.w[0]) == pytest.approx(1.0)

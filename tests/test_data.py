@@ -106,8 +106,8 @@ def test_sparse_data_is_never_made_dense(rng, monkeypatch):
     monkeypatch.setattr(sparse.csr_array, "toarray", refuse)
     Z.rmatmat(Z.matmat(np.ones((2000, 2))))
     project(X, np.zeros(2000), np.ones((2000, 2)))
-    assert not Centered(sparse.csr_array((20000, 2000))).may_be_dense
-    assert Centered(X[:200]).may_be_dense  # 3.2 MB: below the stated limit
+    assert not Centered(sparse.csr_array((20000, 2000))).decomposable
+    assert Centered(X[:200]).decomposable  # 3.2 MB: below the stated limit
 
 
 def test_threads_do_not_change_bits(rng, monkeypatch):

@@ -13,6 +13,7 @@ from eigenkit import (
     PLSDA,
     PLSSVD,
     SIMPLS,
+    CanonicalRidge,
     KernelLDA,
     KernelPLS,
     OrthogonalPLS,
@@ -23,7 +24,7 @@ from eigenkit import (
     SparsePLS,
 )
 from eigenkit.estimators.plsda import on_simplex
-from eigenkit.exceptions import ConditionWarning
+from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning
 
 
 def exact_pls(X, Y, new, l, scale=(True, False)):
@@ -89,15 +90,15 @@ def _common_factor(size, seed=0):
 SIZES = pytest.mark.parametrize("size", [1e4, 1e6, 1e7, 1e8, 1e10])
 
 
+def _exactly_centred(A):
+    M = mp.matrix(A.tolist())
+    return M - mp.ones(M.rows, 1) * (mp.ones(1, M.rows) * M) / M.rows
+
+
 def _exact(X, Y, deflation, l=3):
     """x-weights in 60 digits, X and Y centred and not scaled."""
     with mp.workdps(60):
-        A, B = (mp.matrix(each.tolist()) for each in (X, Y))
-        for M in (A, B):
-            for j in range(M.cols):
-                mean = mp.fsum(M[:, j]) / M.rows
-                for i in range(M.rows):
-                    M[i, j] -= mean
+        A, B = _exactly_centred(X), _exactly_centred(Y)
         weights = []
         S, basis = A.T * B, []
         for _ in range(l):
@@ -160,8 +161,9 @@ def test_streams_and_blocks_beside_a_long_common_factor(size):
         (lambda: PLSCanonical(3, scale=False, algorithm="nipals"), "canonical"),
         (lambda: SIMPLS(3, scale=False), "simpls"),
         (lambda: PLSSVD(3, scale=False), "svd"),
+        (lambda: CanonicalRidge(3, gamma_x=1, gamma_y=1), "svd"),
     ],
-    ids=["regression", "sparse", "canonical", "canonical nipals", "simpls", "svd"],
+    ids=["regression", "sparse", "canonical", "canonical nipals", "simpls", "svd", "ridge"],
 )
 def test_weights_beside_a_long_common_factor(make, deflation, size):
     X, Y = _common_factor(size)
@@ -172,25 +174,98 @@ def test_weights_beside_a_long_common_factor(make, deflation, size):
     assert np.sqrt(np.abs(off)).max() < 3e-8 + 1e-14 * size
 
 
-@pytest.mark.parametrize("size", [1e3, 1e4, 1e5])
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("long", ["X", "Y", "XY"])
+@pytest.mark.parametrize(
+    "model", [PLSSVD(3, scale=False), CanonicalRidge(3, gamma_x=1, gamma_y=1)], ids=["svd", "ridge"]
+)
+def test_largest_covariances_beside_long_columns_have_all_digits(model, long, size, rng):
+    X = rng.normal(size=(40, 5))
+    Y = X[:, :3] + rng.normal(size=(40, 3))
+    X[:, 0] *= size if "X" in long else 1.0
+    Y[:, 1] *= size if "Y" in long else 1.0
+    W, found = _exact(X, Y, "svd"), model.fit(X, Y).x_weights_
+    np.testing.assert_allclose(found * np.sign(np.sum(found * W, axis=0)), W, atol=1e-14)
+
+
+def test_a_response_that_says_nothing_new_is_no_pair(rng):
+    """Beside a response of any size: what counts as rounding is relative to each of them."""
+    X = rng.normal(size=(40, 5))
+    for size in (1.0, 1e6, 1e12):
+        Y = np.c_[X[:, 0] + X[:, 1], size * X[:, 2], rng.normal(size=40)]
+        Y = np.c_[Y, Y[:, 0] - 2 * Y[:, 2]]
+        for model in (PLSSVD(None, scale=False), CanonicalRidge(gamma_x=1, gamma_y=1)):
+            assert model.fit(X, Y).n_components_ == 3
+
+
+@pytest.mark.parametrize("size", [1e3, 1e4, 1e5, 1e6])
 def test_kernel_pls_beside_a_long_common_factor(size):
     """A kernel has the squares of the lengths, and half of the digits."""
     X, Y = _common_factor(size)
     model = KernelPLS(3, kernel="linear").fit(X, Y)
     expected = exact_pls(X, Y, X, 3, False)
-    assert np.abs(model.predict(X) - expected).max() < 1e-10 + 1e-14 * size**2
+    assert np.abs(model.predict(X) - expected).max() < 1e-10 + 2e-15 * size**2
 
 
-@pytest.mark.parametrize("size", [1e4, 1e6, 1e8])
-@pytest.mark.filterwarnings("ignore:n_orthogonal=1, but X holds 0 components")
-def test_orthogonal_pls_beside_a_long_common_factor(size):
-    """Its predictive components span the singular vectors of X'Y."""
+def test_kernel_pls_where_a_long_factor_leaves_only_rounding_of_the_kernel():
+    X, Y = _common_factor(1e9)
+    assert KernelPLS(None, kernel="linear").fit(X, Y).n_components_ == 1
+    with pytest.raises(ValueError, match=r"exceeds 1, the rank of .* share beyond rounding"):
+        KernelPLS(3, kernel="linear").fit(X, Y)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_kernel_pls_makes_no_component_of_rounding(offset):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(30, 2))
+        X, Y = (factors @ rng.normal(size=(2, size)) + offset for size in (6, 3))
+        assert KernelPLS(None, kernel="linear").fit(X, Y).n_components_ <= 2
+
+
+def _exact_orthogonal(X, Y, l, count):
+    """W, orthogonal weights and the fitted Y of PLS with orthogonal signal correction."""
+    with mp.workdps(60):
+        A, B = _exactly_centred(X), _exactly_centred(Y)
+        W, out = mp.svd_r(A.T * B)[0][:, :l], []
+        for _ in range(count):
+            P = A.T * (A * W)
+            w = mp.svd_r(P - W * (W.T * P))[0][:, 0]
+            t = A * w
+            A -= t * (A.T * t / (t.T * t)[0]).T
+            out.append([float(v) for v in w])
+        T = A * W
+        fitted = T * (mp.inverse(T.T * T) * (T.T * B))
+        W, fitted = (np.array(M.tolist(), dtype=float) for M in (W, fitted))
+        return W, np.array(out).T, fitted + Y.mean(axis=0)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6, 1e8, 1e10])
+@pytest.mark.parametrize(("l", "count"), [(1, 1), (2, 2), (3, 1), (3, 2)])
+def test_orthogonal_pls_beside_a_long_common_factor(size, l, count):
     X, Y = _common_factor(size)
-    model = OrthogonalPLS(3, scale=False).fit(X, Y)
-    assert model.n_components_ == 3
-    W = _exact(X, Y, "svd")
+    W, out, fitted = _exact_orthogonal(X, Y, l, count)
+    model = OrthogonalPLS(l, n_orthogonal=count, scale=False).fit(X, Y)
+    assert (model.n_components_, model.n_orthogonal_) == (l, count)
+    # Its predictive components span the singular vectors of X'Y.
     outside = model.x_weights_ - W @ (W.T @ model.x_weights_)
-    assert np.abs(outside).max() < 1e-10 + 1e-14 * size
+    found = model.orthogonal_weights_ * np.sign(np.sum(model.orthogonal_weights_ * out, axis=0))
+    assert np.abs(outside).max() < 1e-14 * (1 + size)
+    assert np.abs(found - out).max() < 1e-14 * (1 + size)
+    assert np.abs(model.predict(X) - fitted).max() < 1e-14 * (1 + size)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e10])
+def test_no_orthogonal_component_is_made_of_rounding(size):
+    """Where y determines all of X, nothing of it is orthogonal to y."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 6))
+        X += size * np.outer(rng.normal(size=30), rng.normal(size=6))
+        Y = X @ rng.normal(size=(6, 4))
+        with pytest.warns(DegenerateDataWarning, match="X holds 0 components"):
+            model = OrthogonalPLS(4, n_orthogonal=1, scale=False).fit(X, Y)
+        assert model.n_orthogonal_ == 0
 
 
 def test_errors_of_folds_beside_a_long_common_factor():

@@ -66,7 +66,7 @@ def test_linked_rows_may_be_dense_up_to_the_limit(rng, monkeypatch):
     room = 8 * (9 + N.shape[0]) * 4
     for limit, may in ((room, True), (room - 1, False)):
         monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
-        assert Linked(X, np.ones(9, dtype=bool), None, N).may_be_dense is may
+        assert Linked(X, np.ones(9, dtype=bool), None, N).decomposable is may
 
 
 def test_a_matrix_by_its_columns(rng):

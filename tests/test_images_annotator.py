@@ -409,7 +409,7 @@ def test_planted_terms_are_found(model):
 def test_attributes(model, shapes):
     assert model.terms_ == shapes[2]
     assert sum(model.weights_.values()) == pytest.approx(1)
-    assert [r.support for r in model.report_] == shapes[1].sum(axis=0).tolist()
+    assert [r.support for r in model.term_reports_] == shapes[1].sum(axis=0).tolist()
     assert model.few_ == []
 
 
@@ -434,7 +434,7 @@ def test_saved_and_read_again(model, tmp_path):
     sets, _, _ = make_shapes(4, size=64, random_state=7)
     np.testing.assert_array_equal(again.predict_proba(sets), model.predict_proba(sets))
     assert again.terms_ == model.terms_
-    assert again.report_ == model.report_
+    assert again.term_reports_ == model.term_reports_
 
 
 def test_damaged_and_foreign_files(model, tmp_path):
@@ -488,7 +488,7 @@ def test_views_with_missing_ones():
     assert list(model.weights_) == ["pixels-8 mean map, side", "pixels-8 mean map, top"]
     K = model.kernel_rows(sets)
     np.testing.assert_allclose(np.diag(K), 1, atol=1e-3)  # single precision
-    assert {r.term: r.f1 for r in model.report_}["side bright"] > 0.9
+    assert {r.term: r.f1 for r in model.term_reports_}["side bright"] > 0.9
     strange = ImageSet.from_arrays("odd", [picture(1)], ["below"])
     with pytest.warns(ImageWarning, match="are in 1 of 1 set, such as 'below' of set 'odd'"):
         assert np.all(np.isfinite(model.predict_proba([strange])))
@@ -520,7 +520,8 @@ def test_thresholds_for_views_that_nobody_has_seen():
         found[views] = -np.mean(np.log(np.where(truth > 0, P, 1 - P)))
         assert list(model.weights_) == ["pixels-8 mean map"]
     assert found["unseen"] < found[False]
-    assert model.report_[0].support == Y.sum()  # sets, though each was annotated by every view
+    # Sets, though each was annotated by every view.
+    assert model.term_reports_[0].support == Y.sum()
     assert UNSEEN in fitted_record(model, sets, "seen")["what"]
     with pytest.raises(ValueError, match="show one only"):
         ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(new, truth)
@@ -683,7 +684,7 @@ def test_a_term_that_all_sets_carry_is_always_predicted(shapes):
     Y = np.column_stack([Y[:, 0], np.ones(len(Y))])
     model = ImageAnnotator(["thumbnail"], size=(64, 64)).fit(sets, Y, [terms[0], "shape"])
     assert model.few_ == ["shape"]
-    assert model.report_[1].f1 == 1
+    assert model.term_reports_[1].f1 == 1
     assert model.predict(sets)[:, 1].all()
     assert model.predict_proba(sets)[:, 1].min() > 0.9
 

@@ -137,5 +137,5 @@ def test_the_report_says_why_another_method_took_over(rng, monkeypatch):
     choice = Choice("cg", "it is cheap", {"cg": 0.1, "cholesky": 2.0})
     monkeypatch.setattr(stages, "choose", lambda *given: choice)
     monkeypatch.setitem(stages.REGRESSIONS, "cg", lambda *given: [None])
-    ((_, report),) = stages.regress(pencil, [1.0], stages.Settings())
+    ((_, report),) = stages.regress([pencil], stages.Settings())
     assert report.reason == "it is cheap, but B is singular to rounding there: cholesky"

@@ -51,7 +51,7 @@ def data(target: str, rng, n: int = 60, d: int = 7):
 
 
 def _problem(estimator, X, y):
-    rows = estimator._rows(X, y, None, None, reset=True, min_samples=2)
+    rows = estimator._rows(X, y, None)
     return estimator._problem(rows).pencil
 
 

@@ -172,5 +172,10 @@ def test_thousands_of_labels_need_no_matrix_of_features_and_labels(rng):
     # fewer than the 200 main directions asked for: samples without any label are alike
     labels = Y.toarray()
     rank = np.linalg.matrix_rank(labels - labels.mean(axis=0))
-    assert model.projection_.report_.label_rank == rank < 200
+    assert model.estimator_.report_.label_rank == rank < 200
     assert model.predict(X).shape == (n, k)
+
+
+def test_what_was_called_projection_is_the_estimator():
+    with pytest.raises(TypeError, match="takes no projection: give estimator"):
+        ManyLabelClassifier(projection=OrthonormalizedPLS())

@@ -54,6 +54,7 @@ def test_every_method_survives_its_file_bit_for_bit(tmp_path: Path, method: str,
     if model.projects:
         assert np.array_equal(model.transform("", block), again.transform("", block))
     assert again.how == model.how
+    assert str(again.estimator.report_) == str(model.estimator.report_)
     assert again.target == model.target
     if not METHODS[method].needs_views:  # what these columns share is chance
         better_than_guesses(model, kind)

@@ -171,8 +171,8 @@ def test_several_large_forms_take_steps_and_those_of_gepsvm_none(rng):
     rows = [np.column_stack([rng.normal(size=(90, 69)) + c, np.ones(90)]) for c in range(3)]
     grams = planes.class_grams(rows)
     found = planes.regec_with_ridge(grams, 5.0)
-    assert found.n_iter >= 3
-    assert planes.gepsvm_from_grams(grams, 5.0).n_iter == 0
+    assert found.report.n_iter >= 3
+    assert planes.gepsvm_from_grams(grams, 5.0).report.n_iter == 0
     for z, share, G in zip(found.Z, found.shares, grams, strict=True):
         A, B = G + 5.0 * np.eye(70), sum(grams) + 10.0 * np.eye(70)
         assert share == pytest.approx(sla.eigvalsh(A, B)[0], rel=1e-8)

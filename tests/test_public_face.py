@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import runpy
 from dataclasses import replace
 from html import escape
@@ -17,13 +18,21 @@ from eigenkit import (
     GEPSVM,
     LDA,
     PLSDA,
+    RGCCA,
     AlphaSearchCV,
+    BayesianCCA,
     HypergraphSpectral,
     KernelLDA,
     MultipleKernelProjection,
+    PLSRegression,
+    ProbabilisticCCA,
+    SparseCCA,
+    SparsePLS,
     alpha_path,
 )
 from eigenkit.estimators._estimator import Estimator
+from eigenkit.models._trees import from_tree, to_tree
+from eigenkit.pencil import Report
 from eigenkit.shell import with_article
 from test_contract import ESTIMATORS, PROJECTIONS, data_for, default
 
@@ -121,11 +130,65 @@ def test_a_notebook_shows_what_the_report_knows(cls):
     model.fit(X, y)
     shown = model._repr_html_()
     assert cls.__name__ in shown  # scikit-learn's picture
-    report = getattr(model, "report_", None)
-    if hasattr(report, "reason") and hasattr(model, "_html_repr"):
-        assert escape(report.solver) in shown
-        assert escape(report.reason) in shown
+    for name, text in model.report_.facts().items():
+        assert escape(name) in shown
+        assert escape(text) in shown
     assert model._repr_mimebundle_()["text/html"]
+
+
+@EACH
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_every_fitted_estimator_reports_how_and_why(cls):
+    model = default(cls)
+    assert not hasattr(model, "report_")
+    X, y = data_for(model)
+    report = model.fit(X, y).report_
+    assert isinstance(report, Report)
+    assert all((report.solver, report.regression, report.reason))
+    assert str(report).startswith("solved by: ")
+    assert report.n_iter <= max(np.ravel(getattr(model, "n_iter_", report.n_iter)))
+    kept: list[np.ndarray] = []
+    again = from_tree(json.loads(json.dumps(to_tree(report, kept))), kept)
+    assert str(again) == str(report)
+
+
+# Kernels need all rows at once.
+STREAMS = [c for c in ESTIMATORS if hasattr(c, "partial_fit") and not c.__name__.startswith("Ker")]
+
+
+@pytest.mark.parametrize("cls", STREAMS, ids=lambda c: c.__name__)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_every_stream_reports_what_it_found(cls):
+    model = default(cls)
+    X, y = data_for(model)
+    model.partial_fit(X, y)
+    assert model.report_ is model._intake_.model.report_
+    assert escape(model.report_.reason) in model._repr_html_()
+
+
+def _not_converged():
+    X, Y = np.random.default_rng(0).normal(size=(2, 40, 6))
+    gaps = np.where(np.arange(240).reshape(40, 6) % 11 == 0, np.nan, X)
+    once = {"tol": 0.0, "max_iter": 1}
+    return [
+        (SparsePLS(2, keep_x=2, keep_y=2, **once), X, Y),
+        (SparseCCA(2, penalty_x=0.3, penalty_y=0.3, **once), X, Y),
+        (PLSRegression(2, algorithm="nipals", **once), X, Y),
+        (RGCCA(1, groups=[0, 0, 1, 1, 2, 2], scheme="horst", **once), X, None),
+        (ProbabilisticCCA(1, **once), gaps, Y),
+        (BayesianCCA(1, **once), X, Y),
+        (MultipleKernelProjection(KernelLDA(alpha=1.0), ["rbf", "linear"], **once), X, Y[:, 0] > 0),
+    ]
+
+
+@pytest.mark.parametrize(("model", "X", "y"), _not_converged(), ids=lambda m: type(m).__name__)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_report_says_that_iterations_did_not_converge(model, X, y):
+    report = model.fit(X, y).report_
+    assert report.n_iter >= 1
+    assert not report.converged
+    assert "stopped before they converged" in str(report)
 
 
 def test_a_notebook_shows_a_stream_that_cannot_be_solved_yet():

@@ -183,6 +183,21 @@ def test_what_is_orthogonal_to_y_is_no_rounding_either(kind: Any, dtype: str) ->
             ek.KernelPLS(4, kernel="linear").fit(kind(low.astype(dtype)), _y("numbers"))
 
 
+@pytest.mark.parametrize("seed", range(95, 127, 2))
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_orthogonal_components_are_no_rounding_of_weights_that_go_along_with_little_of_y(
+    kind: Any, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rank = 1 + seed % 3
+    X, y = rng.normal(size=(94, rank)) @ rng.normal(size=(rank, 33)), rng.normal(size=94)
+    T = np.linalg.qr(X - X.mean(axis=0))[0][:, :rank]
+    y -= (1 - 10.0 ** -(seed % 5)) * (T @ (T.T @ y))  # a covariance of almost nothing
+    with pytest.warns(DegenerateDataWarning, match=f"but X holds {rank - 1} components"):
+        model = ek.OrthogonalPLS(1, n_orthogonal=rank + 1, scale=False).fit(kind(X), y)
+    assert (model.n_components_, model.n_orthogonal_) == (1, rank - 1)
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_one_column_far_from_zero_does_not_hide_the_others(scale: float) -> None:
     rng = np.random.default_rng(0)

@@ -214,8 +214,8 @@ def test_a_matrix_of_labels_is_taken_as_sparse_up_to_its_share():
 def test_sparse_data_may_be_dense_up_to_the_limit():
     side = int(np.sqrt(DENSE_LIMIT_BYTES / 8))
     assert side == 1024  # eight megabytes
-    assert Centered(sparse.csr_array((side, side))).may_be_dense
-    assert not Centered(sparse.csr_array((side, side + 1))).may_be_dense
+    assert Centered(sparse.csr_array((side, side))).decomposable
+    assert not Centered(sparse.csr_array((side, side + 1))).decomposable
 
 
 @pytest.mark.parametrize(("held", "kept"), [(9, 9), (10, None), (1, 1), (0, None)])

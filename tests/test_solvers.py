@@ -299,7 +299,7 @@ def test_errors_by_dual_coefficients_are_those_of_the_directions(alpha, n_compon
 
 def test_the_regression_itself_follows_from_dual_coefficients(rng):
     pencil = pencil_of("sparse wide", "opls", 0.5, rng)
-    (found,) = REGRESSIONS["cg"](pencil, [0.5], 1e-12, 100)
+    (found,) = REGRESSIONS["cg"]([pencil], 1e-12, 100)
     assert found.dual is not None
     np.testing.assert_allclose(pencil.forms(found.W1)[0], pencil.C, atol=1e-9)
 

@@ -65,7 +65,7 @@ def test_many_labels_by_a_search_and_by_classes() -> None:
     assert ek.ManyLabelClassifier(search, n_neighbors=5).fit(X, J).predict(X).shape == J.shape
     by_classes = ek.ManyLabelClassifier(ek.LDA(), n_neighbors=5).fit(X, classes)
     assert by_classes.score(X, classes) > 0.95
-    with pytest.raises(TypeError, match="projection is a PLSRegression, whose components have no"):
+    with pytest.raises(TypeError, match="estimator is a PLSRegression, whose components have no"):
         ek.ManyLabelClassifier(ek.PLSRegression(2)).fit(X, J)
 
 

@@ -47,7 +47,7 @@ def test_passes_over_the_data_are_made_only_where_digits_are_lacking(rng, monkey
         calls: list[str] = []
         with monkeypatch.context() as patch:
             _spied(patch, type(pencil.Z), "gradient", calls)
-            (answer,) = REGRESSIONS["cholesky"](pencil, [0.0], 1e-8, 100)
+            (answer,) = REGRESSIONS["cholesky"]([pencil], 1e-8, 100)
             before = len(calls)
             if rcond < REPAIRABLE:
                 assert answer is None
@@ -86,7 +86,7 @@ def test_conjugate_gradients_run_on_the_smaller_side(shape, rng, monkeypatch):
             return before(product, B, *given)
 
         monkeypatch.setattr(iterations, name, spy)
-    (answer,) = REGRESSIONS["cg"](pencil, [1.0], 1e-10, 200)
+    (answer,) = REGRESSIONS["cg"]([pencil], 1e-10, 200)
     Z = pencil.Z.toarray()
     true = np.linalg.solve(Z.T @ Z + np.eye(shape[1]), Z.T @ pencil.H)
     np.testing.assert_allclose(answer.W1, true, atol=1e-8)
@@ -105,11 +105,11 @@ def test_single_precision_is_used_for_one_ridge_or_few_digits(rng, monkeypatch):
         ([0.0], 1e-10, False),
     ):
         calls.clear()
-        REGRESSIONS["cg"](pencil, alphas, tol, 200)
+        REGRESSIONS["cg"]([pencil.at(alpha) for alpha in alphas], tol, 200)
         assert bool(calls) is mixed
     dense = Pencil.state(Centered(X.toarray()), rng.normal(size=(60, 2)), 1.0)
     calls.clear()
-    REGRESSIONS["cg"](dense, [1.0], 1e-10, 200)
+    REGRESSIONS["cg"]([dense], 1e-10, 200)
     assert not calls
 
 
@@ -376,7 +376,8 @@ def test_steps_of_planes_are_counted_where_there_are_any(order, rng):
     rows = [rng.normal(size=(80, order)) + shift for shift in (0.0, 0.5)]
     grams = planes.lower_grams(rows)
     found = planes.regec_with_ridge(grams, 1.0)
-    assert (found.n_iter > 0) is (order > planes.DENSE_ORDER)
+    assert (found.report.n_iter > 0) is (order > planes.DENSE_ORDER)
+    assert found.report.regression == ("lanczos" if order > planes.DENSE_ORDER else "dense")
     for z, own, other in zip(found.Z, rows, rows[::-1], strict=True):
         A, B = own.T @ own + np.eye(order), other.T @ other + np.eye(order)
         value = (z @ A @ z) / (z @ B @ z)

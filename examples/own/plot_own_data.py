@@ -22,8 +22,6 @@ from eigenkit.solvers import Settings, solve
 class Beside(Data):
     """Two kinds of data side by side: columns of the one, then columns of the other."""
 
-    may_be_dense = one_ridge = False
-
     def __init__(self, *parts):
         self.parts, self.ends = parts, np.cumsum([p.shape[1] for p in parts])
         self.shape = (parts[0].shape[0], int(self.ends[-1]))

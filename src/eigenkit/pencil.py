@@ -10,9 +10,9 @@ with Z the centred data and H the centred target.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -60,7 +60,7 @@ class Pencil:
         Z, H = self.Z.compress(self.H)
         return self if Z is self.Z else Pencil(Z, H, self.alpha, self.C)
 
-    @property
+    @cached_property
     def ridge(self) -> float | Array:
         """alpha in the units of Z (see :meth:`Centered.ridge`)."""
         found: float | Array = self.Z.ridge(self.alpha)
@@ -81,16 +81,20 @@ def damped(ridge: float | Array, V: Array) -> Array:
 
 @dataclass(frozen=True)
 class Report:
-    """How a pencil was solved and how well.
+    """How a problem was solved, why in this way, and how well.
+
+    Every fitted estimator has one. What a method does not measure is nan, or empty, and has no line
+    in what is printed.
 
     Attributes
     ----------
     solver, regression : str
-        What was used: the way to solve the pencil, and the method of its first stage.
+        What was used: the way to solve the problem, and the method of its main step, which for a
+        pencil is the first of two stages.
     reason : str
         Why, in one sentence.
     n_iter : int
-        Iterations of an iterative method; 0 where there are none.
+        Iterations of an iterative method, of the component that took most; 0 where there are none.
     converged : bool
         Whether the tolerance was reached.
     residual : float
@@ -99,7 +103,7 @@ class Report:
         The largest entry of W'B W - I, in absolute value.
     condition : float
         Estimate of the condition number of B on the space that is used, once all columns
-        have been brought to one scale (nan where the method yields none).
+        have been brought to one scale.
     products : str
         What made the products with X: "BLAS", or for sparse X "compiled" or "scipy" (see
         :mod:`eigenkit.numerics.compiled`).
@@ -109,29 +113,31 @@ class Report:
         The most by which an eigenvalue may be too small because of that.
     equivalent : bool
         Whether W solves the pencil; False for a least squares model that differs from it.
+    notes : tuple of str
+        What else was done: what a search has chosen, for instance.
 
     Examples
     --------
     >>> print(Report("two_stage", "cg", "as asked", n_iter=12, residual=2e-9, condition=50.0))
-    solved by two_stage with cg (as asked)
+    solved by: two_stage with cg (as asked)
     iterations: 12, which converged
     residual: 2.0e-09
     condition number: 5.0e+01
-    products with X: BLAS
     """
 
     solver: str
-    regression: str
-    reason: str
+    regression: str = ""
+    reason: str = ""
     n_iter: int = 0
     converged: bool = True
     residual: float = float("nan")
     orthogonality: float = float("nan")
     condition: float = float("nan")
-    products: str = "BLAS"
+    products: str = ""
     label_rank: int | None = None
     label_bound: float = 0.0
     equivalent: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def error(self) -> float:
@@ -142,21 +148,39 @@ class Report:
         measured = (self.residual, self.orthogonality) if self.equivalent else ()
         return 10 * max((value for value in measured if not math.isnan(value)), default=0.0)
 
-    def __str__(self) -> str:
-        """For people: a line for everything that was measured."""
-        lines = [f"solved by {self.solver} with {self.regression} ({self.reason})"]
+    def noting(self, note: str) -> Report:
+        """The report with one more note."""
+        return replace(self, notes=(*self.notes, note))
+
+    def facts(self) -> dict[str, str]:
+        """For people: everything that was measured, by what it is called."""
+        method = f" with {self.regression}" if self.regression else ""
+        reason = f" ({self.reason})" if self.reason else ""
+        found = {"solved by": f"{self.solver}{method}{reason}"}
         if self.n_iter:
             end = "converged" if self.converged else "stopped before they converged"
-            lines.append(f"iterations: {self.n_iter}, which {end}")
-        found = {"residual": self.residual, "orthogonality": self.orthogonality}
-        found["condition number"] = self.condition
-        lines += [f"{name}: {value:.1e}" for name, value in found.items() if not math.isnan(value)]
+            found["iterations"] = f"{self.n_iter}, which {end}"
+        measured = {"residual": self.residual, "orthogonality": self.orthogonality}
+        measured["condition number"] = self.condition
+        found |= {name: f"{v:.1e}" for name, v in measured.items() if not math.isnan(v)}
         if self.label_rank is not None:
             bound = f"eigenvalues are too small by at most {self.label_bound:.1e}"
-            lines.append(f"targets in place of all labels: {self.label_rank}; {bound}")
+            found["targets in place of all labels"] = f"{self.label_rank}; {bound}"
         if not self.equivalent:
-            lines.append("a least squares model, which does not solve the eigenvalue problem")
-        return "\n".join([*lines, f"products with X: {self.products}"])
+            found["model"] = "least squares, which does not solve the eigenvalue problem"
+        if self.products:
+            found["products with X"] = self.products
+        return found | ({"note": "; ".join(self.notes)} if self.notes else {})
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {text}" for name, text in self.facts().items())
+
+
+class Answer(NamedTuple):
+    """What was found, and how: the solution of a problem that is no pencil."""
+
+    found: Any
+    report: Report
 
 
 @dataclass(frozen=True)
@@ -251,16 +275,6 @@ class SparseTarget:
         """H', for products."""
         return _Transposed(self)
 
-    def gram(self) -> Array:
-        """H'H (k x k)."""
-        G = (self.S.T @ self.counted()).toarray()
-        G -= np.outer(self.total * self.mean, self.mean)
-        return np.asarray(G)
-
-    def squares(self) -> float:
-        """The sum of all squares of H."""
-        return float(self.column_squares().sum())
-
     def column_squares(self) -> Array:
         """The sums of squares of the columns of H."""
         squares = np.bincount(self.S.indices, self.counted().data * self.S.data, self.shape[1])
@@ -281,11 +295,13 @@ class _Transposed:
     def __init__(self, H: SparseTarget) -> None:
         self.H = H
 
-    def __matmul__(self, U: Array) -> Array:
+    def __matmul__(self, U: Any) -> Array:
+        if U is self.H:
+            G = (U.S.T @ U.counted()).toarray()
+            return np.asarray(G - np.outer(U.total * U.mean, U.mean))
         U = self.H._weighted(U)
         product = self.H._rows.T @ U
-        product -= np.outer(self.H.mean, U.sum(axis=0))
-        return product
+        return np.asarray(product - np.outer(self.H.mean, U.sum(axis=0)))
 
 
 def sparse_labels(Y: Array) -> sparse.csr_array | None:

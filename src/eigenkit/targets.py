@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import scaled
+from eigenkit.data import scaled, sum_of_squares
 from eigenkit.numerics.linalg import Array, ratio, symmetric_whitener
 from eigenkit.numerics.tolerances import EPS, grain
 
@@ -68,10 +68,9 @@ class Labels:
     @property
     def grain(self) -> Array:
         """How long the columns of Yc may be by the rounding of the numbers as they were given."""
-        A: Any = self.factor
-        own = A.column_squares() if hasattr(A, "gram") else np.einsum("ij,ij->j", A, A)
-        squares = np.maximum(own, 0.0) + self.degree**2 / self.total
-        return np.asarray(grain(squares, max(self.n_rows, A.shape[0]), self.eps))
+        own = np.maximum(sum_of_squares(self.factor), 0.0)
+        squares = own + self.degree**2 / self.total
+        return np.asarray(grain(squares, max(self.n_rows, self.factor.shape[0]), self.eps))
 
     def penalized(self, share: float, ridge: float) -> Labels:
         """The same with share Yc'Yc + ridge I in place of Yc'Yc."""

@@ -36,40 +36,32 @@ ReportFile = Annotated[str | None, Option("--report", help="Write the page as on
 
 # How images are read and described.
 _READING: o.Group = {
-    "table": o.option(
-        str | None, None, "CSV with columns file, set and view, in place of folders."
-    ),
-    "cache": o.option(
-        str | None, None, "Where descriptors are kept; by default in the user's cache."
-    ),
-    "no_cache": o.option(bool, False, "Keep no descriptors.", "--no-cache"),
-    "jobs": o.option(int, -1, "Number of processes; -1 for one per processor."),
+    "table": o.option("CSV with columns file, set and view, in place of folders."),
+    "cache": o.option("Where descriptors are kept; by default in the user's cache."),
+    "no_cache": o.option("Keep no descriptors.", "--no-cache", default=False),
+    "jobs": o.option("Number of processes; -1 for one per processor.", default=-1),
     "skip_unreadable": o.option(
-        bool, False, "Leave out images that cannot be read.", "--skip-unreadable"
+        "Leave out images that cannot be read.", "--skip-unreadable", default=False
     ),
 }
 # What is learned, and from what.
 _LEARNING: o.Group = {
     "kernels": o.option(
-        str,
-        "auto",
         "auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis (23 "
         "pyramids), or descriptors separated by commas, each with its kind of set kernel, such as "
         "sift-16:pyramid,hsv:mean_map.",
+        default="auto",
     ),
     "views": o.option(
-        bool | None,
-        None,
         "Compare only pictures of the same view, or all; by default whichever does better.",
         "--views/--no-views",
+        kind=bool,
         show_default=False,
     ),
     "groups": o.option(
-        str | None,
-        None,
-        "CSV with columns set and group: a group is never split between training and test.",
+        "CSV with columns set and group: a group is never split between training and test."
     ),
-    "size": o.option(str | None, None, "Height x width to which images are resized."),
+    "size": o.option("Height x width to which images are resized."),
     **_READING,
     "random_state": (o.RandomState, 0),
 }
@@ -353,7 +345,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
     """A model in plain values."""
     return {
         **_counts(model),
-        "terms": [vars(report) for report in model.report_],
+        "terms": [vars(report) for report in model.term_reports_],
         "few": model.few_,
         "weights": model.weights_,
         "kernels_chosen": model.kernels_chosen_,
@@ -372,7 +364,7 @@ def _summary(model: ImageAnnotator) -> list[str]:
     figures = ("f1", "precision", "recall", "auc")
     rows = [
         [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]
-        for r in sorted(model.report_, key=lambda r: -r.support)
+        for r in sorted(model.term_reports_, key=lambda r: -r.support)
     ]
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
     weights = sorted(model.weights_.items(), key=lambda item: -item[1])

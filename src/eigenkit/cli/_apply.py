@@ -54,33 +54,30 @@ def transform(
     return _apply(model, data, out, options, names, columns, force)
 
 
-@o.takes(o.READING)
+_PREDICTING: o.Group = {
+    "scores": o.option("Also write the scores.", "--scores", default=False),
+    "proba": o.option(
+        "Also write probabilities, if the method has them or fit had --classifier gaussian.",
+        "--proba",
+        default=False,
+    ),
+    "long": o.option("One line for each row and predicted label.", "--long", default=False),
+    "top": o.option(
+        "How many labels to list for each row, the most likely first.", kind=int, min=1
+    ),
+    "keep": o.option(
+        "Columns to repeat in the output, such as an id or the truth.", kind=list[str]
+    ),
+    "keep_formulas": (o.KeepFormulas, False),
+}
+
+
+@o.takes(_PREDICTING, o.READING)
 def predict(
     *,
     model: o.ModelFile,
     data: o.DataFile,
     out: Out = "-",
-    scores: Annotated[bool, Option("--scores", help="Also write the scores.")] = False,
-    proba: Annotated[
-        bool,
-        Option(
-            "--proba",
-            help="Also write probabilities, if the method has them or fit had --classifier "
-            "gaussian.",
-        ),
-    ] = False,
-    long: Annotated[
-        bool, Option("--long", help="One line for each row and predicted label.")
-    ] = False,
-    top: Annotated[
-        int | None,
-        Option("--top", min=1, help="How many labels to list for each row, the most likely first."),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        Option("--keep", help="Columns to repeat in the output, such as an id or the truth."),
-    ] = None,
-    keep_formulas: o.KeepFormulas = False,
     given: dict[str, Any],
     force: o.Force = False,
 ) -> Result:
@@ -88,16 +85,18 @@ def predict(
     from eigenkit.models import load
 
     fitted = load(model)
-    options = reading({**given, "keep": keep}, stream=True, expected=fitted.expected())
+    options = reading(given, stream=True, expected=fitted.expected())
+    scores, proba, top = (given[name] for name in ("scores", "proba", "top"))
     if proba:
         _doubt_probabilities(fitted)
-    if long or top is not None:
+    if given["long"] or top is not None:
         if scores and proba:
             raise o.bad("--scores", "a line has one number: choose --scores or --proba.")
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    return _apply(model, data, out, options, names, _with_kept(columns), force, keep_formulas)
+    formulas = given["keep_formulas"]
+    return _apply(model, data, out, options, names, _with_kept(columns), force, formulas)
 
 
 def _doubt_probabilities(model: Model) -> None:

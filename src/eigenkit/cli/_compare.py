@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import (
@@ -27,7 +27,6 @@ from eigenkit.cli._data import (
     reading,
     rows_of,
 )
-from eigenkit.cli._parsing import Option
 from eigenkit.cli._report import show
 
 if TYPE_CHECKING:
@@ -57,107 +56,75 @@ def methods() -> Result:
     return Result({"methods": record}, table(titles, rows))
 
 
-@o.takes(o.LEARNING)
-def compare(
-    *,
-    data: o.DataFile,
-    methods: Annotated[
-        str | None,
-        Option(
-            "--methods",
-            "-m",
-            help="Method names, separated by commas, or all; by default the usual ones.",
-        ),
-    ] = None,
-    cv: Annotated[int | None, Option(min=2, help="Number of folds; 5 by default.")] = None,
-    repeats: Annotated[
-        int | None, Option(min=1, help="Rounds of folds or partitions; 1 by default.")
-    ] = None,
-    train_size: Annotated[
-        float | None,
-        Option(min=0, max=1, help="Random partitions with this share for training."),
-    ] = None,
-    alphas: Annotated[
-        str,
-        Option(
-            help="Ridges to choose from, separated by commas, or auto; none keeps the ridge "
-            "of each method."
-        ),
-    ] = "auto",
-    classifier: Annotated[
-        str, Option(help="On top of every projection: svm, knn or logistic.")
-    ] = "svm",
-    baselines: Annotated[
-        bool,
-        Option(
-            "--baselines/--no-baselines",
-            help="Also measure the classifier without a projection, and on principal components.",
-        ),
-    ] = True,
-    components: o.Components = None,
-    test: Annotated[
-        str | None,
-        Option("--test", help="Fit on all rows of the file and measure on this test file."),
-    ] = None,
-    out: Annotated[
-        str | None, Option("--out", "-o", help="Keep the record of the run as JSON.")
-    ] = None,
-    report: Annotated[
-        str | None, Option("--report", help="Write the report as one HTML file.")
-    ] = None,
-    given: dict[str, Any],
-    force: o.Force = False,
-) -> Result:
+_COMPARING: o.Group = {
+    "methods": o.option(
+        "Method names, separated by commas, or all; by default the usual ones.", "--methods", "-m"
+    ),
+    "cv": o.option("Number of folds; 5 by default.", kind=int, min=2),
+    "repeats": o.option("Rounds of folds or partitions; 1 by default.", kind=int, min=1),
+    "train_size": o.option(
+        "Random partitions with this share for training.", kind=float, min=0, max=1
+    ),
+    "alphas": o.option(
+        "Ridges to choose from, separated by commas, or auto; none keeps the ridge of each method.",
+        default="auto",
+    ),
+    "classifier": o.option("On top of every projection: svm, knn or logistic.", default="svm"),
+    "baselines": o.option(
+        "Also measure the classifier without a projection, and on principal components.",
+        default=True,
+    ),
+    "components": o.COMPONENTS,
+    "test": o.option("Fit on all rows of the file and measure on this test file."),
+    "out": o.option("Keep the record of the run as JSON.", "--out", "-o"),
+    "report": o.option("Write the report as one HTML file."),
+}
+
+
+@o.takes(_COMPARING, o.LEARNING)
+def compare(*, data: o.DataFile, given: dict[str, Any], force: o.Force = False) -> Result:
     """Compare methods on a file by cross-validation, or on a test file.
 
     The values for missing entries and the scaling are learned on the training rows of every split.
     The words of a column of text and their weights come from the whole file, without labels.
     """
-    _check_splits(cv, repeats, train_size, test)
-    given = {**given, "data": data, "components": components, "alphas": alphas}
+    _check_splits(given)
+    given, methods = {**given, "data": data}, given["methods"]
     named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
-    ridges = _ridges(alphas)
-    options = reading(given)
+    ridges, options, out, test = (
+        _ridges(given["alphas"]),
+        reading(given),
+        given["out"],
+        given["test"],
+    )
     from eigenkit.evaluation import CLASSIFIERS
 
-    o.choice("--classifier", classifier, CLASSIFIERS)
+    o.choice("--classifier", given["classifier"], CLASSIFIERS)
     views = checked_views(given, named)
-    o.outputs([data, test, given["label_list"]], force, out, report, state=_partial(out))
+    written = out, given["report"]
+    o.outputs([data, test, given["label_list"]], force, *written, state=_partial(out))
     if test is None:
         files = [load_data(data, options, given["missing"])]
     else:
         files = load_both(data, test, options, given["missing"])
     prepared = _prepare(files, given["task"], **o.feature_options(given))
-    if test is None and train_size is None:
-        _check_folds(cv, prepared)
-    record = _evaluated(
-        prepared,
-        _estimators(named, methods == "all", prepared, given, views),
-        given["scale"],
-        out,
-        cv=cv or 5,
-        repeats=repeats or 1,
-        train_size=train_size,
-        classifier=classifier,
-        alphas=ridges,
-        baselines=baselines,
-        random_state=given["random_state"],
-    )
+    if test is None and given["train_size"] is None:
+        _check_folds(given["cv"], prepared)
+    chosen = _estimators(named, methods == "all", prepared, given, views)
+    record = _evaluated(prepared, chosen, ridges, given)
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
-    shown = show(record, out, report, [found_line(data, files[0].source.found)])
+    shown = show(record, *written, [found_line(data, files[0].source.found)])
     return replace(shown, code=_code(record))
 
 
-def _check_splits(
-    cv: int | None, repeats: int | None, train_size: float | None, test: str | None
-) -> None:
+def _check_splits(given: dict[str, Any]) -> None:
     """Refuse ways to split that exclude each other."""
-    others = {"--cv": cv, "--repeats": repeats, "--train-size": train_size}
-    named = [option for option, value in others.items() if value is not None]
-    if test is not None and named:
+    others = {"--cv": "cv", "--repeats": "repeats", "--train-size": "train_size"}
+    named = [option for option, name in others.items() if given[name] is not None]
+    if given["test"] is not None and named:
         raise o.bad("--test", f"the test file is the only split: leave out {' and '.join(named)}.")
-    if train_size is not None and cv is not None:
+    if given["train_size"] is not None and given["cv"] is not None:
         raise o.bad("--train-size", "random partitions have no folds: leave out --cv.")
 
 
@@ -182,17 +149,15 @@ def _code(record: dict[str, Any]) -> int:
 
 
 def _evaluated(
-    prepared: _Prepared,
-    chosen: dict[str, Any],
-    scale: str,
-    out: str | None,
-    **how: Any,
+    prepared: _Prepared, chosen: dict[str, Any], ridges: Any, given: dict[str, Any]
 ) -> dict[str, Any]:
     """Compare; finished splits are kept beside the output, so that an interrupted run continues."""
     from eigenkit.evaluation import evaluate
     from eigenkit.models import Preparation
 
-    partial = _partial(out)
+    partial, learned = _partial(given["out"]), prepared.learned
+    how = {name: given[name] for name in ("train_size", "classifier", "baselines", "random_state")}
+    how |= {"cv": given["cv"] or 5, "repeats": given["repeats"] or 1, "alphas": ridges}
     n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
@@ -212,11 +177,11 @@ def _evaluated(
             chosen,
             **how,
             name=Path(path).name if path != "-" else "standard input",
-            feature_names=prepared.learned.feature_names(),
+            feature_names=learned.feature_names(),
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
             groups=prepared.groups,
-            prepare=Preparation(prepared.learned.missing, scale, prepared.learned.n_numbers),
+            prepare=Preparation(learned.missing, given["scale"], learned.n_numbers),
             progress=step,
             forecast=forecast.roughly,
             checkpoint=partial,

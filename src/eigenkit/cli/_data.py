@@ -39,8 +39,8 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
         found[name] = tuple(item for item in found.get(name) or () if item.strip(" ,"))
-    words = options.get("task") == "classes"
-    return Reading(**found, words=words, max_bytes=o.memory(options["max_memory"]), **more)
+    found |= {"words": options.get("task") == "classes", **more}
+    return Reading(**found, max_bytes=o.memory(options["max_memory"]))
 
 
 def _check_words(options: dict[str, Any]) -> None:
@@ -136,11 +136,8 @@ def load_both(path: str, test: str, options: Reading, missing: str) -> list[Data
         tuple(source.text_names),
         tuple(source.label_names),
         int(source.found.get("index_base", 1)),
-        source.found.get("decimal") or ".",
-        source.found.get("thousands"),
-        tuple(source.categorical_names),
-        source.found.get("kinds"),
-    )
+        categorical=tuple(source.categorical_names),
+    ).as_in(source.found)
     words = isinstance(data.labels, list)
     as_read = replace(
         options, expected=known, truth=True, words=words, decimal=None, thousands=None

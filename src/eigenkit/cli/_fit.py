@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, keeping, progress, saying
@@ -25,7 +25,6 @@ from eigenkit.cli._inspect import (
     summary,
     with_stability,
 )
-from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.files import Reading
@@ -33,65 +32,47 @@ if TYPE_CHECKING:
     from eigenkit.models import Model
 
 
-@o.takes(o.LEARNING)
+_FITTING: o.Group = {
+    "alpha": o.option(
+        "Ridge: a number, or cv to choose it by cross-validation; by default the method's own, "
+        "which is 1 for most."
+    ),
+    "alphas": o.option("With --alpha cv: the values to choose from, separated by commas."),
+    "cv": o.option("Folds of every cross-validation; 5 by default.", kind=int, min=2),
+    "components": o.COMPONENTS,
+    "quality": o.option("Measure the model by cross-validation.", default=True),
+    "classifier": o.option(
+        "On top of a projection: svm, or gaussian, which follow and merge can update.",
+        default="svm",
+    ),
+    "stability": o.option(
+        "Fit again on this many resamples, and say how stable the weights are.", kind=int, min=10
+    ),
+    "set_": o.SET,
+    "stream": o.option(
+        "Read the file in blocks and keep none in memory; the default if the file is too large.",
+        kind=bool,
+    ),
+    "checkpoint": o.option(
+        "Read in blocks and keep the state in this file, from which an interrupted fit continues."
+    ),
+    "on_error": o.ON_ERROR,
+    "dask": o.option("Fit on a cluster: local, or the address of a scheduler (tls://...)."),
+    "unencrypted": o.option(
+        "With --dask: allow a scheduler without encryption.", "--unencrypted", default=False
+    ),
+}
+_NOT_ON_CLUSTERS = ("checkpoint", "stability", "groups")
+# Those that the library knows by the same names.
+_AS_GIVEN = ("task", "quality", "classifier", "scale", "checkpoint", "random_state")
+
+
+@o.takes(_FITTING, o.LEARNING)
 def fit(
     *,
     data: o.DataFile,
     out: o.ModelOut,
     method: o.Method = "cca",
-    alpha: Annotated[
-        str | None,
-        Option(
-            help="Ridge: a number, or cv to choose it by cross-validation; by default the "
-            "method's own, which is 1 for most."
-        ),
-    ] = None,
-    alphas: Annotated[
-        str | None, Option(help="With --alpha cv: the values to choose from, separated by commas.")
-    ] = None,
-    cv: Annotated[
-        int | None, Option(min=2, help="Folds of every cross-validation; 5 by default.")
-    ] = None,
-    components: o.Components = None,
-    quality: Annotated[
-        bool,
-        Option("--quality/--no-quality", help="Measure the model by cross-validation."),
-    ] = True,
-    classifier: Annotated[
-        str,
-        Option(help="On top of a projection: svm, or gaussian, which follow and merge can update."),
-    ] = "svm",
-    stability: Annotated[
-        int | None,
-        Option(
-            min=10, help="Fit again on this many resamples, and say how stable the weights are."
-        ),
-    ] = None,
-    set_: o.Set = None,
-    stream: Annotated[
-        bool | None,
-        Option(
-            "--stream/--no-stream",
-            help="Read the file in blocks and keep none in memory; the default if the file is "
-            "too large.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        str | None,
-        Option(
-            help="Read in blocks and keep the state in this file, from which an interrupted fit "
-            "continues."
-        ),
-    ] = None,
-    on_error: o.OnError = "raise",
-    dask: Annotated[
-        str | None,
-        Option(help="Fit on a cluster: local, or the address of a scheduler (tls://...)."),
-    ] = None,
-    unencrypted: Annotated[
-        bool,
-        Option("--unencrypted", help="With --dask: allow a scheduler without encryption."),
-    ] = False,
     given: dict[str, Any],
     force: o.Force = False,
 ) -> Result:
@@ -100,63 +81,26 @@ def fit(
     In every fold of a cross-validation, the values for missing entries and the scaling are learned
     on the training rows.
     """
-    name = o.method_name(method)
-    ridge, grid = _alpha(alpha, alphas)
-    number = components if components in (None, "cv") else o.count("--components", components)
-    o.choice("--on-error", on_error, ("raise", "skip"))
-    options = reading(given, on_error=on_error)
-    o.choice("--classifier", classifier, ("svm", "gaussian"))
     from eigenkit.estimators.registry import find
     from eigenkit.files._errors import hinting
     from eigenkit.models import fit_model
 
-    (place,) = o.outputs([data, given["label_list"]], force, out, state=checkpoint)
-    found = find(name)
-    params = parameters(found, set_, alpha=ridge, n_components=number)
-    if classifier != "svm" and found.kind == "classifier":
-        raise o.bad("--classifier", f"{name} predicts by itself: leave it out.")
-    wanted = _components(found, components, params)
-    views = checked_views(given, [name])
-    measured = quality and not (stream or checkpoint or dask)
-    if cv is not None and not measured and grid is None and wanted is None:
-        raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
-    if unencrypted and dask is None:
-        raise o.bad("--unencrypted", "it is used only with --dask.")
-    if dask is not None:
-        _check_plain(given, views, grid, wanted, checkpoint, stability, given["groups"])
-        how = {"task": given["task"], "params": params, "classifier": classifier}
-        return _on_cluster(data, place, name, options, how, dask, unencrypted)
-    may_stream = found.streams and given["missing"] != "keep"
-    if stream and given["missing"] == "keep":
-        raise o.bad("--missing", "keep needs all rows in memory.")
-    if checkpoint is not None:
-        stream = _in_blocks(stream, may_stream and grid is None and wanted is None)
+    found, how = find(o.method_name(method)), _chosen(given)
+    options = reading(given, stream=False)
+    (place,) = o.outputs([data, given["label_list"]], force, out, state=given["checkpoint"])
+    how |= _for_method(found, how, given)
+    if given["dask"] is not None:
+        return _on_cluster(data, place, found.name, options, how, given)
+    stream, may_stream = _in_blocks(found, how, given)
     with hinting():
         source, whole, blocks = open_in_memory_or_blocks(
             data, options, stream, may_stream, given["missing"]
         )
+    stability, checkpoint = given["stability"], given["checkpoint"]
     check_stability(stability, blocks, given["missing"])
     with keeping(checkpoint), progress("fitting") as advance, hinting():
-        model = fit_model(
-            source,
-            name,
-            data=whole,
-            task=given["task"],
-            params=params,
-            alphas=grid,
-            cv=cv or 5,
-            components=wanted,
-            views=views,
-            quality=quality,
-            classifier=classifier,
-            scale=given["scale"],
-            **o.feature_options(given),
-            stream=blocks,
-            checkpoint=checkpoint,
-            random_state=given["random_state"],
-            tick=Counter(advance).step,
-            say=saying(),
-        )
+        told = {"tick": Counter(advance).step, "say": saying()}
+        model = fit_model(source, found.name, data=whole, stream=blocks, **how, **told)
     bad = source.bad_rows()
     lines = [found_line(data, source.found), *skipped_lines(bad, model), summary(model)]
     lines += [*quality_lines(model), *_cannot_go_on(model, checkpoint)]
@@ -166,6 +110,51 @@ def fit(
         lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
     after = ["next:", *(f"  {step}" for step in next_steps(place))]
     return _kept(model, place, lines, after, bad)
+
+
+def _chosen(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the fit by the names of the library, before the method is looked at."""
+    ridge, grid = _alpha(given["alpha"], given["alphas"])
+    number = given["components"]
+    number = number if number in (None, "cv") else o.count("--components", number)
+    o.choice("--on-error", given["on_error"], ("raise", "skip"))
+    o.choice("--classifier", given["classifier"], ("svm", "gaussian"))
+    how = {name: given[name] for name in _AS_GIVEN} | o.feature_options(given)
+    params = {"alpha": ridge, "n_components": number}
+    return {**how, "params": params, "alphas": grid, "cv": given["cv"] or 5}
+
+
+def _for_method(found: Any, how: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What the method makes of its parameters, number of components and views."""
+    params = parameters(found, given["set_"], **how["params"])
+    if how["classifier"] != "svm" and found.kind == "classifier":
+        raise o.bad("--classifier", f"{found.name} predicts by itself: leave it out.")
+    components = _components(found, given["components"], params)
+    views = checked_views(given, [found.name])
+    measured = how["quality"] and not (given["stream"] or given["checkpoint"] or given["dask"])
+    if given["cv"] is not None and not measured and how["alphas"] is None and components is None:
+        raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
+    if given["unencrypted"] and given["dask"] is None:
+        raise o.bad("--unencrypted", "it is used only with --dask.")
+    return {"params": params, "components": components, "views": views}
+
+
+def _in_blocks(found: Any, how: dict[str, Any], given: dict[str, Any]) -> tuple[bool | None, bool]:
+    """Whether to read in blocks, None if only a file that is too large, and whether one may."""
+    stream, may_stream = given["stream"], found.streams and given["missing"] != "keep"
+    if stream and given["missing"] == "keep":
+        raise o.bad("--missing", "keep needs all rows in memory.")
+    if given["checkpoint"] is None:
+        return stream, may_stream
+    if stream is False:
+        raise o.bad("--checkpoint", "it needs blocks, but --no-stream is given.")
+    if not may_stream or how["alphas"] is not None or how["components"] is not None:
+        raise o.bad(
+            "--checkpoint",
+            "it needs blocks, but this method has none, or alpha or components are to be chosen: "
+            "give them.",
+        )
+    return True, may_stream
 
 
 def _kept(
@@ -181,17 +170,6 @@ def _kept(
     return Result(record, "\n".join([*before, f"wrote {clean(place)}", *after]))
 
 
-def _check_plain(given: dict[str, Any], views: tuple[str, ...], *others: Any) -> None:
-    plain = given["scale"] == "none" and given["missing"] == "error" and not views
-    if not plain or any(other is not None for other in others):
-        raise o.bad(
-            "--dask",
-            "it cannot be combined with --alpha cv, --scale, --missing, --views, --groups, "
-            "--checkpoint or --stability, and methods that would choose the number of "
-            "components need --components.",
-        )
-
-
 def _cannot_go_on(model: Any, checkpoint: str | None) -> list[str]:
     """Why a model that keeps its state cannot learn from more rows, if so."""
     if checkpoint is None or model.linear is None or model.linear.kind != "svm":
@@ -205,16 +183,25 @@ def _on_cluster(
     name: str,
     options: Reading,
     how: dict[str, Any],
-    address: str,
-    unencrypted: bool,
+    given: dict[str, Any],
 ) -> Result:
     from eigenkit.files._errors import Skipped, hinting
     from eigenkit.models._dask_fit import connected, fit_on_cluster
 
-    bad = Skipped()
+    plain = how["scale"] == "none" and how["missing"] == "error" and not how["views"]
+    others = how["alphas"], how["components"], *(given[k] for k in _NOT_ON_CLUSTERS)
+    if not plain or any(other is not None for other in others):
+        raise o.bad(
+            "--dask",
+            "it cannot be combined with --alpha cv, --scale, --missing, --views, --groups, "
+            "--checkpoint or --stability, and methods that would choose the number of "
+            "components need --components.",
+        )
+    bad, address = Skipped(), given["dask"]
     if address != "local":  # workers run in folders of their own
         data = str(Path(data).absolute())
-    with connected(address, unencrypted=unencrypted) as client, hinting():
+    how = {key: how[key] for key in ("task", "params", "classifier")}
+    with connected(address, unencrypted=given["unencrypted"]) as client, hinting():
         model = fit_on_cluster(client, data, name, options, **how, bad=bad)
     return _kept(model, place, [*skipped_lines(bad, model), summary(model)], (), bad)
 
@@ -266,14 +253,3 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | str | None, A
     from eigenkit.evaluation import auto_alphas
 
     return "cv", auto_alphas
-
-
-def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
-    if stream is False or not may_stream:
-        why = (
-            "--no-stream is given"
-            if stream is False
-            else "this method has none, or alpha or components are to be chosen: give them"
-        )
-        raise o.bad("--checkpoint", f"it needs blocks, but {why}.")
-    return True

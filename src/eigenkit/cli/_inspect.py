@@ -65,6 +65,7 @@ def next_steps(model: Any) -> list[str]:
 def describe(model: Model) -> dict[str, Any]:
     """A model in plain values."""
     eigenvalues = getattr(model.estimator, "eigenvalues_", ())
+    report = getattr(model.estimator, "report_", None)  # models of earlier versions may have none
     return {
         "method": model.method,
         "task": model.target.kind,
@@ -72,8 +73,7 @@ def describe(model: Model) -> dict[str, Any]:
         "n_features": model.features.n_features,
         "n_components": model.n_components or None,
         "eigenvalues": [float(v) for v in eigenvalues],
-        "solver": getattr(model.estimator, "solver_", None),
-        "regression": getattr(model.estimator, "regression_", None),
+        "report": report.facts() if report is not None else {},
         "classifier": None if model.linear is None else model.linear.words,
         "views": _views(model),
         "fitted": model.how,
@@ -221,7 +221,7 @@ def _facts(model: Model) -> dict[str, str]:
         "missing values": how["missing"],
         "parameters": ", ".join(f"{k}={v}" for k, v in how["params"].items() if v is not None),
         "random state": str(how["seed"]),
-        "solved by": ", ".join(str(w) for w in (d["solver"], d["regression"]) if w),
+        **d["report"],
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
     return {name: value for name, value in facts.items() if value}

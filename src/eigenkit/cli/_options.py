@@ -31,117 +31,100 @@ KeepFormulas = Annotated[
     ),
 ]
 
-Components = Annotated[
-    str | None,
-    Option(
-        "--components",
-        help="Number of components, or cv to choose it by cross-validation; by default all, and "
-        "cv for methods that need a number, such as PLS.",
-    ),
-]
 RandomState = Annotated[
     int,
     Option("--random-state", "--seed", min=0, max=2**32 - 1, help="Seed of all random choices."),
 ]
-Set = Annotated[
-    list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
-]
-OnError = Annotated[str, Option(help="What to do about bad rows: raise an error, or skip them.")]
-
-
 # Groups of options: name -> (annotation, default). A command takes a group with :func:`takes`.
 Group = dict[str, tuple[Any, Any]]
 
 
-def option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> tuple[Any, Any]:
-    """An entry of a group."""
+def option(
+    words: str, *names: str, kind: Any = str, default: Any = None, **limits: Any
+) -> tuple[Any, Any]:
+    """An entry of a group, of the type of its default if it has one."""
+    kind = kind if default is None else type(default)
     return Annotated[kind, Option(*names, help=words, **limits)], default
 
 
+# Options that several commands have with others of their own.
+COMPONENTS = option(
+    "Number of components, or cv to choose it by cross-validation; by default all, and cv for "
+    "methods that need a number, such as PLS.",
+    "--components",
+)
+SET = option("Another parameter of the method: name=value.", "--set", kind=list[str])
+ON_ERROR = option("What to do about bad rows: raise an error, or skip them.", default="raise")
+
 # Options of every command, whether its signature has them or not.
 _TALKING: Group = {
-    "as_json": option(bool, False, "Print the result as one JSON object.", "--json"),
-    "debug": option(bool, False, "Show where an error came from.", "--debug"),
+    "as_json": option("Print the result as one JSON object.", "--json", default=False),
+    "debug": option("Show where an error came from.", "--debug", default=False),
 }
-_WORD, _WORDS = str | None, list[str] | None
 READING: Group = {
-    "format_": option(_WORD, None, "Format of the file, if it cannot be detected.", "--format"),
+    "format_": option("Format of the file, if it cannot be detected.", "--format"),
     "delimiter": option(
-        _WORD, None, "What separates columns: a character, or comma, tab, semicolon, pipe, space."
+        "What separates columns: a character, or comma, tab, semicolon, pipe, space."
     ),
-    "encoding": option(_WORD, None, "Encoding of a text file."),
-    "header": option(bool | None, None, "Whether the first row holds names."),
-    "decimal": option(
-        _WORD, None, "Decimal mark in numbers, if it is not the point: a character, or comma."
-    ),
+    "encoding": option("Encoding of a text file."),
+    "header": option("Whether the first row holds names.", kind=bool),
+    "decimal": option("Decimal mark in numbers, if it is not the point: a character, or comma."),
     "thousands": option(
-        _WORD,
-        None,
-        "Mark between thousands in numbers: a character, or comma, point, space, apostrophe.",
+        "Mark between thousands in numbers: a character, or comma, point, space, apostrophe."
     ),
-    "comment": option(_WORD, None, "Leave out lines that begin with this."),
-    "dtype": option(str, "float64", "float64 or float32."),
-    "max_memory": option(str, "4G", "The most memory that the numbers of a file may use."),
+    "comment": option("Leave out lines that begin with this."),
+    "dtype": option("float64 or float32.", default="float64"),
+    "max_memory": option("The most memory that the numbers of a file may use.", default="4G"),
 }
-
 TEXT: Group = {
-    "text_features": option(str, "tfidf", "How text becomes features: tfidf or hashing."),
-    "text_size": option(int, 65536, "The largest number of features for a column of text.", min=1),
-    "ngrams": option(int, 1, "Sequences of up to this many words are features.", min=1),
+    "text_features": option("How text becomes features: tfidf or hashing.", default="tfidf"),
+    "text_size": option(
+        "The largest number of features for a column of text.", default=65536, min=1
+    ),
+    "ngrams": option("Sequences of up to this many words are features.", default=1, min=1),
 }
 LEARNING: Group = {
     "labels": option(
-        _WORDS,
-        None,
         "Label columns: names, patterns or positions (1 first, -1 last), separated by commas; "
         "for NPZ the name of the array.",
+        kind=list[str],
     ),
-    "label_separator": option(_WORD, None, "Character between several labels in one column."),
-    "label_list": option(_WORD, None, "Mulan's XML file with the labels of an ARFF file."),
-    "task": option(
-        _WORD, None, "What the labels are: classes, labels or numbers; detected by default."
-    ),
-    "text": option(_WORDS, None, "Columns of text to turn into features."),
+    "label_separator": option("Character between several labels in one column."),
+    "label_list": option("Mulan's XML file with the labels of an ARFF file."),
+    "task": option("What the labels are: classes, labels or numbers; detected by default."),
+    "text": option("Columns of text to turn into features.", kind=list[str]),
     **TEXT,
-    "categorical": option(_WORDS, None, "Columns of categories; each category becomes a feature."),
-    "ignore": option(_WORDS, None, "Columns to leave out."),
+    "categorical": option(
+        "Columns of categories; each category becomes a feature.", kind=list[str]
+    ),
+    "ignore": option("Columns to leave out.", kind=list[str]),
     "index": option(
-        _WORD,
-        None,
-        "The column that names the rows; by default the first column, if it has no name.",
+        "The column that names the rows; by default the first column, if it has no name."
     ),
     "groups": option(
-        _WORD,
-        None,
         "The column that says which rows belong together, such as those of one patient: no fold "
-        "divides a group, and test exchanges rows within groups.",
+        "divides a group, and test exchanges rows within groups."
     ),
     "views": option(
-        _WORDS,
-        None,
         "Patterns of features that belong together, one for each view, separated by commas or "
         "spaces: for multiview_cca, rgcca and kernels_*.",
+        kind=list[str],
     ),
     "missing": option(
-        str,
-        "error",
         "Missing values: error, drop the row, the mean or median of the column, or keep them "
         "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca).",
+        default="error",
     ),
     **READING,
-    "index_base": option(
-        int | None, None, "Number of the first feature in svmlight files.", min=0, max=1
-    ),
+    "index_base": option("Number of the first feature in svmlight files.", kind=int, min=0, max=1),
     "scale": option(
-        str,
-        "none",
         "Divide features by their standard deviation (standard) or largest size (maxabs), or none.",
+        default="none",
     ),
     "random_state": (RandomState, 0),
     "max_features": option(
-        int,
-        50_000_000,
         "The most features allowed; in a sparse file, the highest feature number.",
+        default=50_000_000,
         min=1,
     ),
 }

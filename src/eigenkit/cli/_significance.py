@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
 from eigenkit.cli._data import checked_views, found_line, load_data, reading, rows_of
 from eigenkit.cli._fit import parameters
-from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.analysis import PermutationTest
 
 
-@o.takes(o.LEARNING)
-def significance(
-    *,
-    data: o.DataFile,
-    method: o.Method = "cca",
-    permutations: Annotated[int, Option(min=1, help="Number of permutations.")] = 999,
-    statistic: Annotated[
-        str, Option(help="wilks, trace or roy; auto is wilks for correlations, else trace.")
-    ] = "auto",
-    level: Annotated[float, Option(min=0.0, max=1.0, help="Significance level.")] = 0.05,
-    nuisance: Annotated[
-        list[str] | None,
-        Option("--nuisance", help="Features (names or patterns) whose influence is removed."),
-    ] = None,
-    alpha: Annotated[float | None, Option(min=0.0, help="Ridge.")] = None,
-    components: Annotated[
-        int | None, Option("--components", min=1, help="Number of components; by default all.")
-    ] = None,
-    set_: o.Set = None,
-    jobs: Annotated[int, Option(help="Number of processes; -1 for one per core.")] = 1,
-    given: dict[str, Any],
-) -> Result:
+_TESTING: o.Group = {
+    "permutations": o.option("Number of permutations.", default=999, min=1),
+    "statistic": o.option(
+        "wilks, trace or roy; auto is wilks for correlations, else trace.", default="auto"
+    ),
+    "level": o.option("Significance level.", default=0.05, min=0.0, max=1.0),
+    "nuisance": o.option(
+        "Features (names or patterns) whose influence is removed.", kind=list[str]
+    ),
+    "alpha": o.option("Ridge.", kind=float, min=0.0),
+    "components": o.option("Number of components; by default all.", kind=int, min=1),
+    "set_": o.SET,
+    "jobs": o.option("Number of processes; -1 for one per core.", default=1),
+}
+
+
+@o.takes(_TESTING, o.LEARNING)
+def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str, Any]) -> Result:
     """Test which components of a method are more than chance, by permutations.
 
     Features are made from the whole file, as in compare. The views of multiview_cca are tested
@@ -51,9 +46,11 @@ def significance(
     from eigenkit.files._targets import target_in
     from eigenkit.models._features import learn_features, view_columns, view_params
 
-    o.choice("--statistic", statistic, STATISTICS)
+    o.choice("--statistic", given["statistic"], STATISTICS)
     chosen = find(name)
-    params = parameters(chosen, set_, alpha=alpha, n_components=components)
+    params = parameters(
+        chosen, given["set_"], alpha=given["alpha"], n_components=given["components"]
+    )
     if given["missing"] == "keep":
         raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
     views = checked_views(given, [name])
@@ -65,7 +62,7 @@ def significance(
     how = {"scale": given["scale"], **o.feature_options(given)}
     learned = learn_features(source, lambda: [block], **how)
     X, names = learned.matrix(data, block), learned.feature_names()
-    own, aside = _parted(names, o.split(nuisance))
+    own, aside = _parted(names, o.split(given["nuisance"]))
     told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
     with progress("permuting") as advance:
         found = permutation_test(
@@ -74,13 +71,13 @@ def significance(
             y,
             nuisance=X[:, aside] if aside else None,
             groups=groups_in(source, block),
-            statistic=statistic,
-            n_permutations=permutations,
+            statistic=given["statistic"],
+            n_permutations=given["permutations"],
             random_state=given["random_state"],
-            n_jobs=jobs,
+            n_jobs=given["jobs"],
             progress=advance,
         )
-    head = found_line(data, source.found)
+    head, level = found_line(data, source.found), given["level"]
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
 

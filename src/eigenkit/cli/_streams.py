@@ -12,8 +12,15 @@ from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
 from eigenkit.cli._parsing import Argument, Option
 
+_FOLLOWING: o.Group = {
+    "every": o.option("Seconds between checkpoints.", default=30.0, min=0),
+    "half_life": o.option("Forget: a row counts half after this many further rows.", kind=float),
+    "on_error": o.ON_ERROR,
+    "once": o.option("Stop after the last complete line.", "--once", default=False),
+}
 
-@o.takes(o.READING)
+
+@o.takes(_FOLLOWING, o.READING)
 def follow(
     *,
     data: Annotated[
@@ -27,16 +34,10 @@ def follow(
             "row counts once."
         ),
     ],
-    every: Annotated[float, Option(min=0, help="Seconds between checkpoints.")] = 30.0,
-    half_life: Annotated[
-        float | None, Option(help="Forget: a row counts half after this many further rows.")
-    ] = None,
-    on_error: o.OnError = "raise",
-    once: Annotated[bool, Option("--once", help="Stop after the last complete line.")] = False,
     given: dict[str, Any],
 ) -> Result:
     """Feed a model with rows as they arrive at the end of a file, or on standard input."""
-    o.choice("--on-error", on_error, ("raise", "skip"))
+    o.choice("--on-error", given["on_error"], ("raise", "skip"))
     o.check_apart([data], [model, checkpoint])
     from eigenkit.files._writing import Lock
     from eigenkit.models import load
@@ -46,12 +47,13 @@ def follow(
     stopped = "the end of the file"
     with Lock(model):  # before it is read, so that nothing is lost that another process adds
         fitted = load(model)
-        options = fitted.target.as_read(reading(given, stream=True, expected=fitted.expected()))
-        follower = Follower(
-            fitted, model, checkpoint, options, every=every, half_life=half_life, on_error=on_error
-        )
+        # The stream skips bad rows, not the reader.
+        how = {"stream": True, "expected": fitted.expected(), "on_error": "raise"}
+        options = fitted.target.as_read(reading(given, **how))
+        told = {name: given[name] for name in ("every", "half_life", "on_error")}
+        follower = Follower(fitted, model, checkpoint, options, **told)
         try:
-            follower.follow(data, once=once, say=saying())
+            follower.follow(data, once=given["once"], say=saying())
         except KeyboardInterrupt:
             stopped = "an interrupt"
     stream = follower.stream

@@ -20,6 +20,7 @@ from eigenkit.data.columns import (
     scaled,
     shifted,
     stored,
+    sum_of_squares,
 )
 from eigenkit.data.dense import SideBySide
 from eigenkit.data.kernel import CenteredKernel
@@ -57,5 +58,6 @@ __all__ = [
     "shifted",
     "sparse_product",
     "stored",
+    "sum_of_squares",
     "survey_of",
 ]

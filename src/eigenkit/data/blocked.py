@@ -113,7 +113,7 @@ class Blocked(Scaled):
         Over the same blocks with anything in the place of Y, for products that need none.
     """
 
-    may_be_dense = has_rows = False
+    has_rows = False
 
     def __init__(
         self, passes: Passes, survey: Survey, *, one_unit: bool = False, bare: Passes | None = None
@@ -123,8 +123,9 @@ class Blocked(Scaled):
         d = len(survey.mean)
         self.shape = survey.n_rows, d
         self.n_samples, self.total, self.eps = survey.n_rows, survey.total, survey.eps
-        self.weight = None
+        self.weight, self.one = None, 1.0 if survey.counted else survey.total / survey.n_rows
         self.names_constant = not survey.is_sparse
+        self.decomposable = fits(d)
         if self._find_unit(survey.sizes, one_unit or survey.n_rows <= d or not fits(d)):
             self.survey = self.bare.run(survey_of, self.m)
         self._tame_offset()
@@ -164,11 +165,6 @@ class Blocked(Scaled):
         """The lengths that columns of Z may have by rounding of the numbers as they were given."""
         given = np.where(self.constant, 0.0, self.survey.squares)
         return np.asarray(grain(given, self.n_samples, self.eps))
-
-    @property
-    def of_one(self) -> float:
-        """What one sample weighs."""
-        return 1.0 if self.survey.counted else self.total / self.shape[0]
 
     # -- the products ------------------------------------------------------------------
 
@@ -218,7 +214,7 @@ class Blocked(Scaled):
             self._refuse()
         R = triangle(self.passes, self.frame, H, ~self.constant)
         mean = self.to_X(self.mean)
-        Z = Centered.behind(R[:, :d], mean, self.total, self.of_one, self.n_samples, self.eps)
+        Z = Centered.behind(R[:, :d], mean, self.total, self.one, self.n_samples, self.eps)
         return Z, R[:, d:]
 
     def _refuse(self, *_: Any) -> NoReturn:
@@ -233,7 +229,7 @@ class Blocked(Scaled):
     def in_one_unit(self) -> Blocked:
         """The same data with one factor for all columns."""
         given = self.passes, self._in_units_of_X
-        return self if self.one_ridge else Blocked(*given, one_unit=True, bare=self.bare)
+        return self if np.ndim(self.unit) == 0 else Blocked(*given, one_unit=True, bare=self.bare)
 
     # -- costs -------------------------------------------------------------------------
 

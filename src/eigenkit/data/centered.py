@@ -55,7 +55,7 @@ class Scaled(Data):
         if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
             return False
         check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit, self.one_ridge = 1.0 / power_of_two(judged), one_unit
+        self.unit = 1.0 / power_of_two(judged)
         self.m = np.broadcast_to(self.unit, sizes.shape).copy()
         return True
 
@@ -156,7 +156,6 @@ class Centered(Scaled):
         self.n_samples = X.shape[0] if n_samples is None else n_samples
         self.center = center
         self.weight = weight
-        self.r = None if weight is None else np.sqrt(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
         self.eps = precision(X)
         self._grain: Array | None = None
@@ -204,7 +203,7 @@ class Centered(Scaled):
 
     def in_one_unit(self) -> Centered:
         """The same data with one factor for all columns, for where their units matter."""
-        return self if self.one_ridge else self._again(self.X, self.mean, one_unit=True)
+        return self if np.ndim(self.unit) == 0 else self._again(self.X, self.mean, one_unit=True)
 
     def original(self) -> tuple[Any, bool]:
         """X in float64 as it was given, and whether to centre it: for other libraries."""
@@ -225,10 +224,6 @@ class Centered(Scaled):
         Z = type(self)(X, self.weight, **how)  # type: ignore[arg-type]
         Z.mean, Z.total, Z.one, Z.eps = mean, self.total, self.one, self.eps
         return Z
-
-    def weighted(self, U: Array) -> Array:
-        """diag(r) U."""
-        return U if self.r is None else U * self.r.astype(U.dtype, copy=False)[:, None]
 
     # -- the centring algebra ----------------------------------------------------------
 

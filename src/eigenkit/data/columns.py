@@ -102,8 +102,10 @@ def check_finite(name: str, X: Any) -> None:
     raise ValueError(f"{name} contains {what}: remove or impute such entries.")
 
 
-def sum_of_squares(X: np.ndarray) -> Array:
-    """x'x of every column, in float64."""
+def sum_of_squares(X: Any) -> Array:
+    """x'x of every column of an array, or of what knows its own columns, in float64."""
+    if not isinstance(X, np.ndarray):
+        return np.asarray(X.column_squares())
     if X.dtype == np.float64:
         return np.asarray(np.einsum("ij,ij->j", X, X))
     return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64))

@@ -58,6 +58,7 @@ class Dense(Centered):
 
     X: np.ndarray | SideBySide
     takes = (np.ndarray, SideBySide)
+    decomposable = True
 
     # -- what the data look like -------------------------------------------------------
 

@@ -45,7 +45,7 @@ class CenteredKernel(Data):
            [-4.,  0.,  4.]])
     """
 
-    names_constant = False
+    decomposable = True
 
     def __init__(
         self,
@@ -77,10 +77,9 @@ class CenteredKernel(Data):
             overall = float(column_sums(mean, weight)) / self.total
             K -= mean
             K -= (mean - overall)[:, None]
-        if weight is not None:
-            r = np.sqrt(weight)
-            K *= r
-            K *= r[:, None]
+        if self.r is not None:
+            K *= self.r
+            K *= self.r[:, None]
 
     # -- products ----------------------------------------------------------------------
 
@@ -115,9 +114,8 @@ class CenteredKernel(Data):
 
         Without what rounding has left of W along r, which is zero to the equations.
         """
-        r = np.ones(len(W)) if self.weight is None else np.sqrt(self.weight)
-        W = (W - np.outer(r / self.total, r @ W)) * self.unit
-        return W if self.weight is None else W * r[:, None]
+        r = np.ones(len(W)) if self.r is None else self.r
+        return self.weighted((W - np.outer(r / self.total, r @ W)) * self.unit)
 
     def from_X(self, W: Array) -> Array:
         """The dual coefficients of Kc that :meth:`to_X` took to W."""

@@ -9,10 +9,12 @@ methods is that of the kernel methods too.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from eigenkit.data.columns import sum_of_squares
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
 from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
@@ -67,12 +69,8 @@ class Data:
         How many samples stand behind the rows: what is rounding follows from that.
     eps : float
         The precision of the numbers as they were given: their distance at 1.
-    one : float or None
-        What one sample weighs, where that does not follow from the weights.
-    one_ridge : bool
-        Whether :meth:`ridge` is one number for all columns.
-    may_be_dense : bool
-        Whether :meth:`toarray` is allowed.
+    decomposable : bool
+        Whether Z itself may be decomposed; its Gram matrices have half of its digits.
     fast_in_single : bool
         Whether products with float32 are offered.
     has_rows : bool
@@ -92,10 +90,8 @@ class Data:
     constant: np.ndarray
     n_samples: int
     eps: float = EPS
-    one: float | None = None
-    may_be_dense: bool = True
+    decomposable: bool = False
     fast_in_single: bool = False
-    one_ridge: bool = True
     has_rows: bool = True
     names_constant: bool = True
     products: str = "BLAS"
@@ -117,11 +113,11 @@ class Data:
 
     def within(self, H: Any) -> Array:
         """H'H (k x k) for a target, centred and weighted as these data are."""
-        return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
+        return np.asarray(H.T @ H)
 
     def squares_of(self, H: Any) -> float:
         """tr H'H for a target."""
-        return float(H.squares() if hasattr(H, "squares") else np.sum(H * H))
+        return float(sum_of_squares(H).sum())
 
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
@@ -132,7 +128,7 @@ class Data:
         lacks(self, "outer")
 
     def toarray(self) -> Array:
-        """Z itself, where it may be dense."""
+        """Z itself, where it is decomposable."""
         lacks(self, "toarray")
 
     def inner(self, V: Array, W: Array) -> Array:
@@ -182,25 +178,35 @@ class Data:
         """Singular values of Z in the units of X, where those are one for all columns."""
         return s
 
+    @cached_property
+    def r(self) -> Array | None:
+        """The roots of the weights."""
+        return None if self.weight is None else np.sqrt(self.weight)
+
     def weighted(self, U: Array) -> Array:
-        """diag(r) U for the roots r of the weights."""
-        return U if self.weight is None else U * np.sqrt(self.weight).astype(U.dtype)[:, None]
+        """diag(r) U."""
+        return U if self.r is None else U * self.r.astype(U.dtype, copy=False)[:, None]
 
     def unweighted(self, U: Array) -> Array:
         """diag(r)^-1 U."""
-        return U if self.weight is None else U / np.sqrt(self.weight)[:, None]
+        return U if self.r is None else U / self.r[:, None]
 
-    @property
-    def of_one(self) -> float:
-        """What one sample weighs."""
-        return one_sample(self.weight) if self.one is None else self.one
+    @cached_property
+    def one(self) -> float:
+        """What one sample weighs; set where that does not follow from the weights."""
+        return one_sample(self.weight)
 
     @property
     def freedom(self) -> float:
         """The total weight less one sample."""
-        return self.total - self.of_one
+        return self.total - self.one
 
     # -- decompositions ----------------------------------------------------------------
+
+    @property
+    def primal(self) -> bool:
+        """Whether Z'Z is the Gram matrix to work with, and not Z Z': the smaller one is."""
+        return self.shape[1] < self.shape[0] or not self.has_rows
 
     def noise(self, largest: float) -> float:
         """Eigenvalues of Z'Z up to this are rounding, for the largest one given."""
@@ -229,19 +235,18 @@ class Data:
     def triplets(self) -> tuple[Array, Array, Array]:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding.
 
-        Where Z may not be dense: from the smaller of its two Gram matrices, which resolves
+        Where Z is not decomposable: from the smaller of its two Gram matrices, which resolves
         singular values down to about 1e-8 of the largest only.
         """
-        n, d = self.shape
-        if self.may_be_dense:
+        if self.decomposable:
             return truncated_svd(self.toarray(), self.n_samples, self.grain())
-        squares, vectors = eigenpairs(self.gram() if d < n else self.outer())
+        squares, vectors = eigenpairs(self.gram() if self.primal else self.outer())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
-        V = vectors if d < n else self.rmatmat(vectors) / s
+        V = vectors if self.primal else self.rmatmat(vectors) / s
         keep = s > self.floor(V)
         s, V, vectors = s[keep], V[:, keep], vectors[:, keep]
-        return self.matmat(V) / s if d < n else vectors, s, V
+        return self.matmat(V) / s if self.primal else vectors, s, V
 
     def spectral_norm_squared(self) -> float:
         """An estimate (from below) of the largest eigenvalue of Z Z', by a few power steps."""

@@ -253,8 +253,8 @@ class Sparse(Centered):
     # -- costs -------------------------------------------------------------------------
 
     @property
-    def may_be_dense(self) -> bool:  # type: ignore[override]
-        """Only what is small."""
+    def decomposable(self) -> bool:  # type: ignore[override]
+        """Only what is small, as it is made dense."""
         return 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
 
     def seconds_for_passes(self, k: int) -> float:

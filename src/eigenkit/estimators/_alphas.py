@@ -73,13 +73,11 @@ def alpha_path(
     """
     check_has_alpha(estimator)
     alphas = check_alphas(alphas)
-    first = clone(estimator).set_params(alpha=min(alphas))
-    settings = first._settings()
-    problem = first._problem(first._sample(X, y, sample_weight))
+    first, problem, settings = estimator._stated(X, y, sample_weight, alpha=min(alphas))
     solutions = first._solve_path(problem, alphas, settings)
     models = [like(first, clone(estimator).set_params(alpha=alpha)) for alpha in alphas]
     for model, alpha, solution in zip(models, alphas, solutions, strict=True):
-        model._keep(replace(problem, pencil=problem.pencil.at(alpha)), solution)
+        model._adopt(replace(problem, pencil=problem.pencil.at(alpha)), solution)
     return models
 
 
@@ -124,7 +122,7 @@ def _times(alpha: float, power: int) -> float:
 
 def largest_of_best(scores: Array) -> int:
     """Which alpha is best over the folds; the largest of equals, as it is the simplest model."""
-    return int(scores.shape[1]) - 1 - best_of(scores[:, ::-1])
+    return best_of(scores, strength=np.arange(scores.shape[1]))
 
 
 def rises(scores: Array, best: int) -> bool:

@@ -20,7 +20,7 @@ from eigenkit.data import Passes, Steady, Through
 from eigenkit.estimators._encoding import as_numbers, check_y_given
 from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import Y_COMES_WITH_BLOCKS, check_weight, check_X, has_no_rows
-from eigenkit.moments import BlockedRows, Blocks, Rows, dense
+from eigenkit.moments import BlockedRows, Blocks, Rows
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.numerics.tolerances import ROUNDING
 
@@ -65,7 +65,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
         raise ValueError(Y_COMES_WITH_BLOCKS)
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
-    model._rows(X, y, weight, classes, reset=True, min_samples=1)
+    model._batch(model._check_X(X, reset=True, weight=weight), y, weight, classes, reset=True)
     reader = like(model, clone(model))
     seen: list[Any] = []
     hows = (True, True), (False, True), (False, model._y_chooses_rows)
@@ -103,8 +103,7 @@ class _Reading:
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False, weight=weight)
         if self.labels:
-            given = X, y, weight, self.classes
-            rows = self.model._rows(*given, reset=False, min_samples=1, block=True).positive()
+            rows = self.model._batch(X, y, weight, self.classes, reset=False).positive()
         else:
             n = X.shape[0]
             rows = Rows(X, np.empty((n, 0)), check_weight(weight, n)).positive()
@@ -246,7 +245,7 @@ def residuals(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     check_y_given(model, y)
     truth, told = (
         np.asarray(A, dtype=np.float64).reshape(len(A), -1)
-        for A in (dense(as_numbers(model, y)), model.predict(X))
+        for A in (as_numbers(model, y), model.predict(X))
     )
     return truth, truth - told
 

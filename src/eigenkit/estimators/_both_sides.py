@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, project
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import labels_of
+from eigenkit.estimators._encoding import as_numbers, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming
-from eigenkit.estimators._validation import check_sides_vary
-from eigenkit.moments import dense
+from eigenkit.estimators._validation import check_scores, check_sides_vary
 
 
 @described
@@ -25,11 +25,13 @@ class ScoresByName:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination of the predictions; of a classifier their accuracy.
 
+        Strings that are no classes to predict are scored by their indicator columns.
+
         {scored}
         """
         scored: Any = super()
-        labels = labels_of(self, y, reset=False)
-        labels = labels if is_classifier(self) else dense(labels)
+        classes = is_classifier(self)
+        labels = labels_of(self, y, reset=False) if classes else as_numbers(self, y)
         return float(scored.score(X, labels, sample_weight=sample_weight))
 
 
@@ -55,7 +57,7 @@ class BothSides(Transformer):
         return self._projected(X)
 
     def _scores_of_y(self, Y: Any) -> Any:
-        """The scores of y, given as numbers with the columns that it had in fit."""
+        """The scores of y, given as :meth:`_new_y` has it."""
         return project(Y, self.y_mean_, self.y_rotations_)
 
     def transform(self, X: Any, y: Any = None) -> Any:
@@ -74,10 +76,38 @@ class BothSides(Transformer):
         x_scores = self._scores_of_x(X)
         if y is None:
             return x_scores
-        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
+        return x_scores, self._cast(self._scores_of_y(self._new_y(y, len(x_scores))))
+
+    def _new_y(self, y: Any, n: int) -> Any:
+        """y of n new samples as numbers, with the columns that it had in fit."""
+        Y = self._encode(labels_of(self, y, reset=False), n, None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
                 f"{self._n_labels_}."
             )
-        return x_scores, self._cast(self._scores_of_y(Y))
+        return Y
+
+
+@described
+class MapsBack(BothSides):
+    """X and y are regressed on their scores too: :meth:`inverse_transform` maps scores back."""
+
+    x_loadings_: Any
+    y_loadings_: Any
+
+    def _units(self) -> tuple[Any, Any]:
+        """What X and y were divided by."""
+        return 1.0, 1.0
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Map scores back: the best approximation of X (and y) from them.
+
+        {back}
+        """
+        check_is_fitted(self)
+        l, (x_unit, y_unit) = self.n_components_, self._units()
+        x_back = check_scores("X", X, l) @ self.x_loadings_.T * x_unit + self.mean_
+        if y is None:
+            return x_back
+        return x_back, check_scores("y", y, l) @ self.y_loadings_.T * y_unit + self.y_mean_

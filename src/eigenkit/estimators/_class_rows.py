@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -19,53 +19,45 @@ from sklearn.utils.metaestimators import available_if
 from eigenkit.data import add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
-from eigenkit.estimators._row_space import RowSpace, is_wide, to_planes
+from eigenkit.estimators._row_space import Space
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
-from eigenkit.kernels import pivots
 from eigenkit.moments import BlockedRows, ClassMoments, Factor
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.numerics.tolerances import EPS, SQUARES_RANGE, TINY, grain
-from eigenkit.shell import random_of, shown
+from eigenkit.shell import shown
 from eigenkit.solvers.large_planes import PlanePasses
 from eigenkit.solvers.planes import class_grams, lower_grams
 
 
+@dataclass(frozen=True)
 class ClassRows:
     """The features of each class, in the coordinates that the planes are computed in.
 
-    ``parts[c] = sqrt(w) [features, 1]``; a plane z there is the plane R z in the coordinates
-    in which its ridge and distances are measured (R None: the same). ``column`` holds the
+    ``parts[c] = sqrt(w) [features, 1]``, around ``shift``; a plane z there is the plane R z in the
+    coordinates in which its ridge and distances are measured (R None: the same). ``basis`` is what
+    the coordinates of the normals are the weights of (None: the features), ``column`` holds the
     factors that landmarks of weights other than one have put on their columns, ``eps`` is the
-    precision of the features as they were given, ``basis`` what the coordinates of the normals
-    are the weights of (None: the features).
+    precision of the features as they were given.
     """
 
-    def __init__(
-        self,
-        parts: list[Any],
-        R: Array | None = None,
-        column: Array | None = None,
-        eps: float = EPS,
-        basis: Array | None = None,
-    ) -> None:
-        self.parts, self.R, self.eps, self.basis = parts, R, eps, basis
-        self.column_weight = None if column is None else np.append(column**2, 1.0)
+    parts: list[Any]
+    R: Array | None = None
+    basis: Array | None = None
+    shift: Array | float = 0.0
+    column: Array | None = None
+    eps: float = EPS
 
     @classmethod
-    def of(
-        cls,
-        F: Any,
-        bounds: np.ndarray,
-        root: Array | None,
-        R: Array | None = None,
-        column: Array | None = None,
-        eps: float = EPS,
-        basis: Array | None = None,
-    ) -> ClassRows:
+    def of(cls, F: Any, bounds: np.ndarray, root: Array | None, **known: Any) -> ClassRows:
         """From features sorted by class, and the roots of the weights of their rows."""
         N = with_ones(F, root)
-        return cls([N[a:b] for a, b in pairwise(bounds)], R, column, eps, basis)
+        return cls([N[a:b] for a, b in pairwise(bounds)], **known)
+
+    @property
+    def column_weight(self) -> Array | None:
+        """How often each column counts, that of the constant too."""
+        return None if self.column is None else np.append(self.column**2, 1.0)
 
     @property
     def may_be_dense(self) -> bool:
@@ -90,7 +82,7 @@ class ClassRows:
 
     def normals(self, Z: Array) -> Array:
         """The normals of planes, in the units of the features."""
-        found = Z @ self.to_normal().T
+        found = Z[:, :-1] if self.R is None else Z @ self.R[:-1].T
         return found if self.basis is None else found @ self.basis
 
     def to_normal(self) -> Array:
@@ -152,32 +144,26 @@ class ClassSums:
         check_class_counts(classes, present, moments.n_rows, "no row of the class {} has arrived.")
         return cls([factor for factor in found if factor is not None])
 
-    def standardized(self) -> tuple[Array, ClassRows]:
-        """The mean, and rows with the same products as the rows [(X - mean) / unit, 1].
+    def around_mean(self) -> ClassRows:
+        """Rows with the same products as the rows [(X - mean) / unit, 1].
 
         Of each class these are the rows of its centred factor, with a constant of 0, and one more
         row for its mean.
         """
         whole = reduce(Factor.merge, self.factors).without_rounding()
-        size = whole.spread()
+        size, shift = whole.spread(), whole.mean
         if not size.any():
             raise ValueError(NO_VARIANCE)
-        shift, parts = whole.mean, []
+        inside, ones = [], []
         for factor in self.factors:
-            around = np.sqrt(factor.total) * (factor.mean - shift)
-            inside = np.vstack([factor.without_rounding().R, around])
-            inside[:, size == 0] = 0.0
-            ones = np.append(np.zeros(len(factor.R)), np.sqrt(factor.total))
-            parts.append(np.column_stack([inside, ones]))
-        if not is_wide(sum(map(len, parts)), size):
-            unit = power_of_two(size)
-            parts = [part / np.append(unit, 1.0) for part in parts]
-            return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)
-        every = np.vstack(parts)
-        space = RowSpace.of(every[:, :-1], np.where(size == 0, 0.0, shift), whole.total, whole.eps)
-        turned = np.column_stack([space.coordinates, every[:, -1]])
-        ends = np.cumsum([len(part) for part in parts])[:-1]
-        return shift, ClassRows(np.split(turned, ends), space.R, eps=whole.eps, basis=space.basis)
+            root = np.sqrt(factor.total)
+            inside += [factor.without_rounding().R, root * (factor.mean - shift)[None]]
+            ones.append(np.append(np.zeros(len(factor.R)), root))
+        Z = np.where(size == 0, 0.0, np.vstack(inside))
+        space = Space.of(Z, shift, size, whole.total, whole.eps)
+        rows = np.column_stack([space.coordinates, np.concatenate(ones)])
+        parts = np.split(rows, np.cumsum([len(part) for part in ones])[:-1])
+        return ClassRows(parts, space.R, space.basis, shift, eps=whole.eps)
 
 
 def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses]:
@@ -274,7 +260,8 @@ def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, A
     """
     n = X.shape[0]
     if model.approximation is not None and model.n_landmarks < n:
-        chosen = _few(model, X)
+        diagonal = X.diagonal() if model._precomputed else model.kernel_.diagonal(X)
+        chosen = model._landmarks(partial(_columns, model, X), diagonal)
         return chosen, _columns(model, X, chosen), None
     if model._precomputed or sparse.issparse(X):
         K = _columns(model, X, np.arange(n))
@@ -294,16 +281,6 @@ def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
     if model._precomputed:
         return np.asarray(X if every else X[:, chosen], dtype=np.float64)
     return refuse_overflow(model.kernel_(X) if every else model.kernel_(X, X[chosen]))
-
-
-def _few(model: Any, X: Any) -> np.ndarray:
-    n, r = X.shape[0], int(model.n_landmarks)
-    if model.approximation == "nystroem":
-        return np.sort(random_of(model.random_state).choice(n, r, replace=False))
-    if model._precomputed:
-        return pivots(lambda index: X[:, index], X.diagonal(), r)
-    kernel = model.kernel_
-    return pivots(lambda index: refuse_overflow(kernel(X, X[index])), kernel.diagonal(X), r)
 
 
 def distinct(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,9 @@ from eigenkit.estimators._validation import check_sides_vary
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, whitener
+from eigenkit.pencil import Report
 from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, shown
+from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
 from eigenkit.solvers.nipals import skip_missing_scores
@@ -50,7 +52,7 @@ class Pair:
         if self.given is not None:
             return Centered(self.rows.Y @ M, self.rows.weight)
         Y = self.Y
-        one = Y.of_one
+        one = Y.one
         return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples, Y.eps)
 
 
@@ -62,6 +64,11 @@ class Fit:
     Y: Block
     components: Components
     squares: tuple[float, float]
+
+    @property
+    def report(self) -> Report:
+        """How the components were found."""
+        return replace(self.components.report, products=self.X.Z.products)
 
 
 class CrossDecomposition(BothSides):
@@ -196,7 +203,7 @@ class CrossDecomposition(BothSides):
         else:
             white = np.diag(unit / np.sqrt(found.x_norms))
         self._score_whitener_ = self._cast(white * np.sqrt(Z.freedom))
-        self._n_samples_ = float(Z.total / Z.of_one)
+        self._n_samples_ = float(Z.total / Z.one)
 
     def _weighted_scores(self, pair: Pair, fit: Fit) -> Array:
         """The scores of X in the unit of its block, times the roots of the weights."""
@@ -280,7 +287,10 @@ def decomposed(
 ) -> Fit:
     """Up to l components of two blocks; G is Z'Z where that is known, and is overwritten."""
     X, B, cross = blocks(Z, Y, scale, l, G)
-    found = decompose(cross, l, deflation, find)
+    if deflation == "svd":
+        found = largest_covariances(X, B, l)
+    else:
+        found = decompose(cross, l, deflation, find)
     return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
 
 

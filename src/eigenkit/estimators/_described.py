@@ -112,6 +112,8 @@ X_fit_, landmarks_, kernel_
 probability_scale_ : float
     The factor, with ``probability=True``.
 classes_ : array of shape (n_classes,)
+report_ : Report
+    How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
 n_iter_, n_features_in_, feature_names_in_
 """,
     "planes": """

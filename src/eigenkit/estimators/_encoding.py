@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 
 from eigenkit.data import SAFE_RANGE, check_finite, check_size, largest, stored
 from eigenkit.estimators._validation import PRECISIONS, plain_words, readable, tabular
+from eigenkit.moments import dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
@@ -34,10 +35,7 @@ def check_y_given(model: Any, y: Any) -> None:
 
 def as_labels(y: Any, name: str = "y") -> Any:
     """y as an array (or the sparse matrix that it is), nothing else checked yet."""
-    return _as_array(name, readable(name, y))
-
-
-def _as_array(name: str, y: Any) -> Any:
+    y = readable(name, y)
     if sparse.issparse(y):
         return y
     try:
@@ -64,7 +62,7 @@ def _as_array(name: str, y: Any) -> Any:
 
 def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
     """y as an array whose columns are those that the model knows; ``reset`` makes it know them."""
-    y = readable("y", y)
+    y = tabular(y)
     names = _column_names(y)
     if not reset:
         _check_names(model, names)
@@ -72,7 +70,7 @@ def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
         model._y_names_ = names
     else:
         vars(model).pop("_y_names_", None)
-    return _as_array("y", y)
+    return as_labels(y)
 
 
 def check_y_names(model: Any, y: Any) -> None:
@@ -159,6 +157,8 @@ def check_indicator(Y: Any, n: int) -> Any:
 
 def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     """y as one class per sample; ``instead`` says what to use for several."""
+    if y.dtype.kind in "iub" and y.shape == (n,):
+        return np.asarray(y)
     if sparse.issparse(y) and y.shape[1] == 1:
         raise ValueError("y is a sparse matrix: give an array of one class per sample.")
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
@@ -270,18 +270,21 @@ def encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool, instea
     return np.asarray(class_columns(model, y, n, classes, reset, instead).toarray())
 
 
-def class_columns(
-    model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str
-) -> sparse.csr_array:
+def class_columns(model: Any, *given: Any) -> sparse.csr_array:
     """The same as a sparse matrix."""
+    index = class_index(model, *given)
+    return indicator_matrix(index, len(model.classes_))
+
+
+def class_index(model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str) -> np.ndarray:
+    """The number of every sample's class among ``model.classes_``."""
     y = check_classes(y, n, instead=instead)
     if reset and classes is None:
         model.classes_, index = distinct_classes(y)
-    else:
-        if reset:
-            model.classes_ = np.unique(as_labels(classes, "classes"))
-        index = class_numbers(y, model.classes_)
-    return indicator_matrix(index, len(model.classes_))
+        return index
+    if reset:
+        model.classes_ = np.unique(as_labels(classes, "classes"))
+    return class_numbers(y, model.classes_)
 
 
 def encode_labels(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Any:
@@ -304,10 +307,9 @@ def encode_responses(model: Any, y: Any, n: int, classes: Any, reset: bool) -> A
 
 def as_numbers(model: Any, y: Any) -> Any:
     """y in the form that ``predict`` returns: strings as indicator columns of the classes."""
-    check_y_names(model, y)
+    labels = labels_of(model, y, reset=False)
     if not hasattr(model, "classes_"):
-        return y.toarray() if sparse.issparse(y) else y
-    labels = as_labels(y)
+        return dense(labels)
     return encode_classes(model, labels, len(labels), None, False, instead="give one string each")
 
 

@@ -10,10 +10,10 @@ error leaves the model as it was) stands here and nowhere else. A projection met
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,10 +30,10 @@ from eigenkit.estimators._validation import (
     check_y_varies,
     owned,
 )
-from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows, dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
-from eigenkit.pencil import Pencil, Solution
+from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import (
     Instead,
     check_all_or_count,
@@ -97,6 +97,11 @@ class Estimator(Shown, Instead, BaseEstimator):
         """The attributes of the fitted model."""
         lacks(self, "_keep")
 
+    def _report(self, solution: Any) -> Report:
+        """How the solution was found."""
+        found: Report = solution.report
+        return found
+
     # -- fitting -----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -139,7 +144,12 @@ class Estimator(Shown, Instead, BaseEstimator):
     def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem, solve it, keep what is found."""
         problem = self._problem(sample)
-        self._keep(problem, self._solve(problem, settings))
+        self._adopt(problem, self._solve(problem, settings))
+
+    def _adopt(self, problem: Any, solution: Any) -> None:
+        """Keep what is found, and how."""
+        self._keep(problem, solution)
+        self.report_ = self._report(solution)
 
     def _problem(self, sample: Any) -> Any:
         """The problem that a sample states, if there is anything to learn from it."""
@@ -149,46 +159,33 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     # -- the sample --------------------------------------------------------------------
 
-    def _rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: Any = None,
-        *,
-        reset: bool = True,
-        min_samples: int = 2,
-        block: bool = False,
-    ) -> Rows:
-        """Checked rows. The batch of a stream may be one row, and shares no memory with the caller.
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """All rows of a sample, checked."""
+        given = X
+        X = self._check_X(X, reset=True, min_samples=2, weight=sample_weight)
+        X = owned(X, given) if self._keeps_samples else X
+        rows = self._labelled(X, y, sample_weight, None, reset=True)
+        return rows if self._sparse_labels else replace(rows, Y=dense(rows.Y))
 
-        ``block`` says that X has been checked already, and is not kept.
-        """
-        if self._supervised:
-            check_y_given(self, y)
-        stays = min_samples == 1 and not block
-        if not block:
-            given = X
-            X = self._check_X(X, reset=reset, min_samples=min_samples, weight=sample_weight)
-            X = owned(X, given) if stays or self._keeps_samples else X
+    def _batch(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
+        """Some of many rows, if only one, of which X has been checked: those that have a weight."""
+        rows = self._labelled(X, y, sample_weight, classes, reset)
+        return replace(rows, Y=dense(rows.Y)).positive()
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
-        learns = self._supervised or (self._y_is_optional and y is not None)
-        if learns:
+        if self._supervised:
+            check_y_given(self, y)
+        if self._supervised or (self._y_is_optional and y is not None):
             Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
-        if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
-            Y = Y.toarray()
-        weight = check_weight(sample_weight, n)
-        if stays:
-            Y = owned(Y, y) if learns else Y
-            weight = None if weight is None else owned(weight, sample_weight)
         if reset:
             self._n_labels_, self._dtype_ = Y.shape[1], X.dtype
         elif Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, the first batch had {self._n_labels_}: give the same."
             )
-        return Rows(X, Y, weight)
+        return Rows(X, Y, check_weight(sample_weight, n))
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, weight: Any = None) -> Any:
         """X as numbers; in a whole sample, the means will show whether all are finite."""
@@ -244,7 +241,7 @@ class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_, eigenvalues_, mean_ = results(3)
-    n_components_, n_iter_, solver_, regression_, report_ = results(5)
+    n_components_, n_iter_, solver_, regression_ = results(4)
     # Ridge parameters, and their upper bounds.
     _ridges: ClassVar = {"alpha": np.inf}
     # Whether components beyond n_components are used.
@@ -272,8 +269,6 @@ class Projection(Streaming, Transformer):
     # -- what a subclass says ----------------------------------------------------------
 
     _target: Target  # how the encoded y becomes H
-
-    # Whether fit needs nothing but products with the data, which may then come in blocks.
     _in_passes = True
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
@@ -288,6 +283,13 @@ class Projection(Streaming, Transformer):
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         """Attributes beyond the common ones."""
+
+    def _every_row(self, X: Any, y: Any) -> Rows:
+        """All rows in the coordinates of the components, also those of no weight."""
+        return self._rows(X, y, None)
+
+    def _center_on(self, X: Any, weight: Array) -> None:
+        """Take the mean of these samples alone, where the problem does not know it."""
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -304,10 +306,14 @@ class Projection(Streaming, Transformer):
         Where B then turns out singular to rounding, the fit goes on to another method; its
         ``report_`` says so.
         """
-        settings = self._settings()
-        trial: Projection = clone(self)
-        problem: Problem = trial._problem(trial._sample(X, y, sample_weight))
+        trial, problem, settings = self._stated(X, y, sample_weight)
         return trial._choice(problem.pencil, settings)
+
+    def _stated(self, X: Any, y: Any, sample_weight: Any, **new: Any) -> tuple[Self, Problem, Any]:
+        """A copy with new parameters, and the problem and settings that its fit would solve."""
+        trial = clone(self).set_params(**new)
+        settings = checked(trial)._settings()
+        return trial, trial._problem(trial._sample(X, y, sample_weight)), settings
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""
@@ -346,7 +352,7 @@ class Projection(Streaming, Transformer):
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         n_found = solution.W.shape[1]
-        shared = "the rank of what X and y share"
+        shared = "the rank of what X and y share beyond rounding"
         if (rank := getattr(self, "label_rank", None)) is not None:
             shared += f" with label_rank={rank!r}"
         l = check_at_most("n_components", self.n_components, n_found, shared)
@@ -354,7 +360,6 @@ class Projection(Streaming, Transformer):
             mean_=problem.mean,
             eigenvalues_=solution.eigenvalues[:l],
             n_components_=l,
-            report_=solution.report,
             solver_=solution.report.solver,
             regression_=solution.report.regression,
             n_iter_=max(1, solution.report.n_iter),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from eigenkit.exceptions import EigenkitWarning
 from eigenkit.moments import Blocks, dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import SUM_ROUNDING
+from eigenkit.pencil import Report
 from eigenkit.shell import check_at_most, lacks, what_is
 
 
@@ -103,6 +105,15 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
 
+    def _chosen(self) -> str:
+        """What was chosen, and by what."""
+        lacks(self, "_chosen")
+
+    def _report(self, solution: Any) -> Report:
+        """How the best estimator was fitted, and why it is the one."""
+        found: Report = self.best_estimator_.report_
+        return found.noting(self._chosen())
+
     def _asked(self) -> Any:
         return getattr(self, "best_estimator_", self.estimator)
 
@@ -158,10 +169,11 @@ def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
 ONE_FOLD = "1 fold has no standard error: give more folds (cv), or rule='min'."
 
 
-def best_of(scores: Array, rule: str = "min") -> int:
+def best_of(scores: Array, rule: str = "min", strength: Any = 0) -> int:
     """Which column of scores is best over the folds (rows), or first within one standard error.
 
-    Of equal ones the first: means of the same votes in another order differ by rounding only.
+    Of equal ones the first, or that of most ``strength``, as it is the simplest model: means of
+    the same votes in another order differ by rounding only.
     A candidate that a fold has no score for (NaN) is not taken.
     """
     judged = np.asarray(~np.isnan(scores).any(axis=0))
@@ -177,11 +189,12 @@ def best_of(scores: Array, rule: str = "min") -> int:
             EigenkitWarning,
             stacklevel=4,
         )
-    scores = np.where(judged, scores, -np.inf)
-    if rule == "min":
-        mean = scores.mean(axis=0)
-        return int(np.argmax(mean >= mean.max() - SUM_ROUNDING * abs(mean.max())))
-    return one_standard_error(-scores)
+    order = np.argsort(-np.broadcast_to(strength, len(judged)), kind="stable")
+    scores = np.where(judged, scores, -np.inf)[:, order]
+    if rule != "min":
+        return int(order[one_standard_error(-scores)])
+    mean = scores.mean(axis=0)
+    return int(order[np.argmax(mean >= mean.max() - SUM_ROUNDING * abs(mean.max()))])
 
 
 def one_standard_error(errors: Array) -> int:
@@ -232,6 +245,14 @@ def held_out_score(model: Any, fold: Fold, scoring: Any = None, head: Any = None
     scorer = sklearn.metrics.check_scoring(fitted, scoring=scoring)
     T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
     return _one_number(scorer(fitted, T, y))
+
+
+def score_table(
+    fitted: Iterable[tuple[Fold, Iterable[Any]]], scoring: Any = None, head: Any = None
+) -> Array:
+    """Scores on every fold (rows) of the candidates that were fitted on it (columns)."""
+    judge = partial(held_out_score, scoring=scoring, head=head)
+    return np.array([[judge(model, fold) for model in models] for fold, models in fitted])
 
 
 def _one_number(score: Any) -> float:

@@ -63,7 +63,7 @@ def share_of(Z: Data, observed: np.ndarray | None) -> Array | float:
     """Factors that turn sums of squares of filled columns into those of columns without gaps."""
     if observed is None:
         return 1.0
-    one = Z.of_one
+    one = Z.one
     weight = np.ones(len(observed)) if Z.weight is None else Z.weight
     return np.asarray(Z.freedom / np.maximum(weight @ observed - one, EPS * Z.freedom))
 

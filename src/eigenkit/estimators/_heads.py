@@ -27,8 +27,9 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import as_numbers, encode_responses
+from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import numbers_in, part_of
@@ -214,7 +215,7 @@ def beyond_rounding_of_y(
 
 
 @described
-class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
+class ResponseProjection(ScoresByName, MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
     _uses_all_components = False
@@ -248,13 +249,6 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         prediction = self._projected(X) @ self._to_y_ + self.intercept_
         one = getattr(self, "_one_response_", False)
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination; strings are scored by their indicator columns.
-
-        {scored}
-        """
-        return float(super().score(X, as_numbers(self, y), sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

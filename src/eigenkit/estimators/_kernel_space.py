@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -77,6 +78,18 @@ class KernelParameters:
         kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
         return kernel.fitted(rows.X, rows.weight)
 
+    @property
+    def _kernel_name(self) -> str:
+        return PRECOMPUTED if self._precomputed else "kernel"
+
+    def _landmarks(self, columns: Callable[[np.ndarray], Array], diagonal: Array) -> np.ndarray:
+        """Samples that represent all, by the columns of the kernel and its diagonal."""
+        n = len(diagonal)
+        m = min(int(self.n_landmarks), n)
+        if self.approximation == "cholesky":
+            return pivots(columns, diagonal, m, name=self._kernel_name)
+        return np.sort(random_of(self.random_state).choice(n, size=m, replace=False))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.pairwise = self._precomputed
@@ -112,10 +125,6 @@ class KernelSpace(KernelParameters, Transformer):
     them) give the rows of new samples.
     """
 
-    # Eigenvalues of a precomputed kernel that may come from the rounding of the samples; whoever
-    # computed the kernel may know them.
-    _precomputed_rounding = 0.0
-
     @property
     def _keeps_samples(self) -> bool:  # type: ignore[override]
         """Whether X itself becomes part of the model; landmarks are copied out of it anyway."""
@@ -142,13 +151,7 @@ class KernelSpace(KernelParameters, Transformer):
 
     def _rounding(self, X: Any, K: Array, weight: Array) -> float:
         """Eigenvalues of the kernel K of samples X that may come from their rounding."""
-        if self._precomputed:
-            return self._precomputed_rounding
-        return rounding(self.kernel_, X, K, weight)
-
-    @property
-    def _kernel_name(self) -> str:
-        return PRECOMPUTED if self._precomputed else "kernel"
+        return 0.0 if self._precomputed else rounding(self.kernel_, X, K, weight)
 
     def _fit_kernel(self, given: Rows, rows: Rows) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
@@ -178,7 +181,7 @@ class KernelSpace(KernelParameters, Transformer):
             ).diagonal()
         else:
             diagonal = refuse_overflow(kernel.diagonal(X))
-        index = self._landmarks(X, reference, diagonal)
+        index = self._landmarks(lambda index: kernel(X, reference[index]), diagonal)
         self.X_fit_ = reference[index]
         K = refuse_overflow(kernel(X, self.X_fit_))
         among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X, self.kernel))
@@ -192,15 +195,10 @@ class KernelSpace(KernelParameters, Transformer):
         self.approximation_error_ = max(0.0, missed)
         return Rows(F, rows.Y, rows.weight)
 
-    def _landmarks(self, X: Any, reference: Any, diagonal: Array) -> np.ndarray:
-        n = X.shape[0]
-        m = min(int(self.n_landmarks), n)
-        if self.approximation == "cholesky":
-            return pivots(
-                lambda index: self.kernel_(X, reference[index]), diagonal, m, name=self._kernel_name
-            )
-        random = random_of(self.random_state)
-        return np.sort(random.choice(n, size=m, replace=False))
+    def _center_on(self, X: Any, weight: Array) -> None:
+        if self.approximation is not None:
+            K = self.kernel_(check_X(self, X, reset=False), self.X_fit_)
+            self._row_mean_ = weight @ K / weight.sum()
 
     def _on_rows(self, W: Array, mean: Array) -> tuple[Array, Array]:
         """Coefficients and means of the features as those of rows k(x, X_fit_)."""
@@ -286,11 +284,19 @@ class KernelProjection(KernelSpace, Projection):
         method = "dual_cholesky" if self.approximation is None else "cholesky"
         return replace(super()._settings(), regression=method, n_components=None)
 
+    def _sample(self, X: Any, y: Any, sample_weight: Any, rounding: float = 0.0) -> Any:
+        """``rounding`` is that of a precomputed kernel, where whoever computed it knows it."""
+        rows = super()._sample(X, y, sample_weight)
+        return replace(rows, rounding=rounding) if rounding else rows
+
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = self._rows(X, y, sample_weight)
         if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
             rows = replace(rows, Y=rows.Y.toarray())
         return self._in_kernel_space(rows)
+
+    def _every_row(self, X: Any, y: Any) -> Rows:
+        return self._take(X, y, None)
 
     def _check_informative(self, problem: Problem) -> None:
         super()._check_informative(problem)

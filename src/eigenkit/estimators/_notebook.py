@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from html import escape
 from typing import Any
 
-import numpy as np
 from sklearn.utils import estimator_html_repr
 
 from eigenkit.late import named
@@ -22,20 +20,6 @@ PICTURES = {
     "scree": "ScreeDisplay",
     "coefficients": "CoefficientsDisplay",
     "regions": "RegionsDisplay",
-}
-
-# Facts of a report that are worth a line, in the reader's words.
-_WORDS = {
-    "solver": "solved by",
-    "regression": "stage one by",
-    "reason": "because",
-    "n_iter": "iterations",
-    "converged": "converged",
-    "residual": "residual",
-    "orthogonality": "off orthogonality",
-    "condition": "condition number",
-    "products": "products by",
-    "label_rank": "targets for all labels",
 }
 
 
@@ -95,16 +79,4 @@ def _facts(model: Any) -> dict[str, str]:
     for name, words in (("n_features_in_", "features"), ("n_components_", "components")):
         if name in found:
             rows[words] = str(found[name])
-    report = found.get("report_")
-    if dataclasses.is_dataclass(report):
-        rows |= {w: _told(getattr(report, n, None)) for n, w in _WORDS.items()}
-    return {name: value for name, value in rows.items() if value}
-
-
-def _told(value: Any) -> str:
-    """A value for reading; nothing where it says nothing."""
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if isinstance(value, float | np.floating):
-        return f"{value:.2g}" if np.isfinite(value) else ""
-    return str(value) if value else ""
+    return rows | (found["report_"].facts() if "report_" in found else {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from eigenkit.estimators._class_rows import (
     with_ones,
 )
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
+from eigenkit.estimators._encoding import class_index
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import (
@@ -35,12 +35,13 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._row_space import is_wide, row_space, standardized
+from eigenkit.estimators._row_space import space_of
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.kernels import check_square, checked_kernel
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS, precision
+from eigenkit.pencil import Report
 from eigenkit.shell import check_flag, check_real, lacks, take_parameters
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
@@ -114,15 +115,9 @@ class ByClass:
         return self.rows.take(np.argsort(self.order))
 
 
-@dataclass(frozen=True)
-class Found:
-    """Planes, their normals in the units of X, the point that they are stated around, and the
-    factors that landmarks of weights other than one have put on their columns."""
-
-    planes: Planes
-    normals: Array
-    shift: Array | float = 0.0
-    column: Array | None = None
+# Planes, and the rows that they were found from: these are the features as they are.
+Found = tuple[Planes, ClassRows]
+AS_GIVEN = ClassRows([])
 
 
 @described
@@ -181,13 +176,14 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
 
     def _solve(self, problem: ByClass | ClassSums | PlaneSums, settings: None) -> Found:
         if isinstance(problem, PlaneSums):
-            return self._large_planes(problem)
+            return self._from_products(problem), AS_GIVEN
         if isinstance(problem, ClassSums):
-            shift, rows = problem.standardized()
-            return self._standard_planes(rows, shift)
-        if self._is_linear:
+            rows = problem.around_mean()
+        elif self._is_linear:
             return self._linear_planes(problem)
-        return self._kernel_planes(problem)
+        else:
+            rows = self._kernel_rows(problem)
+        return self._planes(rows), replace(rows, parts=[])  # a kernel is large
 
     @property
     def _is_linear(self) -> bool:
@@ -223,14 +219,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> np.ndarray:
         """The number of the class of every row."""
-        if not (y.dtype.kind in "iub" and y.shape == (n,)):
-            y = check_classes(y, n, instead="use one classifier per label")
-        if reset and classes is None:
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            return codes[:, None]
-        if reset:
-            self.classes_ = np.unique(as_labels(classes, "classes"))
-        return class_numbers(y, self.classes_)[:, None]
+        return class_index(self, y, n, classes, reset, "use one classifier per label")[:, None]
 
     def _linear_planes(self, problem: ByClass) -> Found:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
@@ -238,31 +227,21 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:
-            return self._large_planes(PlaneRows.of(with_ones(X, root), bounds))
+            return self._from_products(PlaneRows.of(with_ones(X, root), bounds)), AS_GIVEN
+        eps = precision(X)
         if X.shape[1] < X.shape[0]:
-            rows = ClassRows.of(X, bounds, root, eps=precision(X))
+            rows = ClassRows.of(X, bounds, root, eps=eps)
             planes = self._from_raw(rows)
             if planes is None and not rows.may_be_dense:
                 planes = self._planes(rows)
             if planes is not None:
-                return Found(planes, planes.Z[:, :-1])
-        eps = precision(X)
-        if not sparse.issparse(X) and not is_wide(len(X), np.ptp(X, axis=0)):
-            shift, Z, R = standardized(X)
-            return self._standard_planes(ClassRows.of(Z, bounds, root, R, eps=eps), shift)
-        shift, space = row_space(X, eps)
-        rows = ClassRows.of(space.coordinates, bounds, root, space.R, eps=eps, basis=space.basis)
-        return self._standard_planes(rows, shift)
+                return planes, rows
+        space = space_of(X, eps)
+        known = {"R": space.R, "basis": space.basis, "shift": space.shift, "eps": eps}
+        rows = ClassRows.of(space.coordinates, bounds, root, **known)
+        return self._planes(rows), rows
 
-    def _large_planes(self, rows: PlaneSums) -> Found:
-        found = self._from_products(rows)
-        return Found(found, found.Z[:, :-1])
-
-    def _standard_planes(self, rows: ClassRows, shift: Array) -> Found:
-        planes = self._planes(rows)
-        return Found(planes, rows.normals(planes.Z), shift)
-
-    def _kernel_planes(self, problem: ByClass) -> Found:
+    def _kernel_rows(self, problem: ByClass) -> ClassRows:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
         if self._precomputed:
             X = checked_kernel(X[:, problem.order], PRECOMPUTED, symmetry_tol(X))
@@ -273,33 +252,35 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
         unit = kernel_unit(K)
         K = K if column is None else K * column
         R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
-        planes = self._planes(ClassRows.of(K if R is None else K / unit, bounds, root, R, column))
-        z = planes.Z if R is None else planes.Z @ R.T
         self.landmarks_ = problem.order[chosen]
         self.X_fit_ = self.landmarks_ if self._precomputed else X[chosen]
-        return Found(planes, z[:, :-1], column=column)
+        return ClassRows.of(K if R is None else K / unit, bounds, root, R=R, column=column)
 
     def _keep(self, problem: Any, solution: Found) -> None:
         """Planes with unit normals, whose largest entries are positive."""
-        normals, shift, column = solution.normals, solution.shift, solution.column
+        planes, rows = solution
+        normals = rows.normals(planes.Z)
         size = np.max(np.abs(normals), axis=1, keepdims=True)
         if not np.all(np.isfinite(size)) or np.any(size == 0):
             raise ValueError(self._no_plane())
         length = size * np.linalg.norm(normals / size, axis=1, keepdims=True)
         length *= signs(normals.T)[:, None]
-        coef, bias = normals / length, solution.planes.Z[:, -1] / length[:, 0]
-        coef = coef if column is None else coef * column
+        coef, bias = normals / length, planes.Z[:, -1] / length[:, 0]
+        coef = coef if rows.column is None else coef * rows.column
         name = "coef_" if self._is_linear else "dual_coef_"
         setattr(self, name, coef.astype(self._dtype_))
-        center = np.broadcast_to(shift, coef.shape[1:])
+        center = np.broadcast_to(rows.shift, coef.shape[1:])
         self._center_, self._bias_ = center.astype(self._dtype_), self._cast(bias)
         self.intercept_ = self._cast(bias - coef @ center)
         if not np.all(np.isfinite(self.intercept_)):  # the offset of the plane overflows
             raise ValueError(self._no_plane())
-        self.eigenvalues_ = self._cast(self._eigenvalues(solution.planes.shares))
-        self.n_iter_ = max(1, solution.planes.n_iter)
+        self.eigenvalues_ = self._cast(self._eigenvalues(planes.shares))
+        self.n_iter_ = max(1, planes.report.n_iter)
         if self.probability:
             self._keep_probabilities(problem)
+
+    def _report(self, solution: Found) -> Report:
+        return solution[0].report
 
     def _no_plane(self) -> str:
         return (

@@ -28,18 +28,8 @@ def is_wide(n: int, size: Array) -> bool:
     return bool(there.size and there.max() <= UNLIKE * there.min())
 
 
-def standardized(X: Array) -> tuple[Array, Array, Array]:
-    """Mean, (X - mean) / unit, and R that takes planes there to planes of X.
-
-    Quotients of distances do not depend on the origin and the units; digits do.
-    """
-    shift, Z, size, constant = centred(X)
-    unit = power_of_two(size)
-    return shift, Z / unit, to_planes(shift, unit, constant)
-
-
-def centred(X: Array) -> tuple[Array, Array, Array, np.ndarray]:
-    """Mean, X - mean, the sizes of its columns, and which of them are constant."""
+def centred(X: Array) -> tuple[Array, Array, Array]:
+    """X - mean, the mean, and the sizes of the columns: 0 for those that are constant."""
     shift = X.mean(axis=0, dtype=np.float64)
     Z = X - shift
     high, low = Z.max(axis=0), Z.min(axis=0)
@@ -50,7 +40,7 @@ def centred(X: Array) -> tuple[Array, Array, Array, np.ndarray]:
         raise ValueError(NO_VARIANCE)
     if constant.any():  # or the rounding of their mean would become a feature
         Z, size = np.where(constant, 0.0, Z), np.where(constant, 0.0, size)
-    return shift, Z, size, constant
+    return Z, shift, size
 
 
 def to_planes(shift: Array, unit: Array, constant: np.ndarray) -> Array:
@@ -64,50 +54,64 @@ def to_planes(shift: Array, unit: Array, constant: np.ndarray) -> Array:
 
 
 @dataclass(frozen=True)
-class RowSpace:
-    """Rows (n x d) around ``shift`` in coordinates of an orthonormal ``basis`` (r x d).
+class Space:
+    """Rows around ``shift`` in coordinates of their own.
 
-    It spans the rows and their mean: with a normal orthogonal to both, a plane has the same
-    distances to all rows, but a larger penalty. R takes planes of these coordinates to planes of
-    the basis.
+    R takes planes of these coordinates to planes of X or, where there is one, of an orthonormal
+    ``basis`` (r x d) in its place.
     """
 
     coordinates: Array
-    basis: Array
     R: Array
+    shift: Array
+    basis: Array | None = None
 
     @classmethod
-    def of(cls, Z: Array, shift: Array, n: float, eps: float) -> RowSpace:
-        """From n rows around their mean, or as many with the same products; ``eps`` is their
-        precision."""
-        size = float(power_of_two(np.array(max(np.abs(Z).max(), np.abs(shift).max()))))
-        Z, mean = Z / size, shift / size
-        U, s, basis = sla.svd(Z, full_matrices=False)
-        squares = np.einsum("ij,ij->j", Z, Z) + n * mean**2
-        keep = s > np.linalg.norm(grain(squares, len(Z), eps))
-        if not keep.any():
-            raise ValueError(NO_VARIANCE)
-        F, basis, aside = U[:, keep] * s[keep], basis[keep], mean
-        for _ in range(2):
-            aside = aside - basis.T @ (basis @ aside)
-        length = np.linalg.norm(aside)
-        if length > ROUNDING * np.linalg.norm(mean):
-            basis = np.vstack([basis, aside / length])
-            F = np.column_stack([F, np.zeros(len(F))])
-        unit = power_of_two(np.abs(F).max(axis=0))
-        R = to_planes(size * (basis @ mean), size * unit, np.zeros(len(unit), dtype=bool))
-        return cls(F / unit, basis, R)
+    def of(cls, Z: Array, shift: Array, size: Array, n: float, eps: float) -> Space:
+        """From n rows around their mean, or as many with the same products, and the sizes of their
+        columns, 0 for constant ones; ``eps`` is their precision.
+
+        Quotients of distances do not depend on the origin and the units; digits do.
+        """
+        if is_wide(len(Z), size):
+            return _of_rows(Z, shift, np.where(size == 0, 0.0, shift), n, eps)
+        unit = power_of_two(size)
+        return cls(Z / unit, to_planes(shift, unit, size == 0), shift)
 
 
-def row_space(X: Any, eps: float) -> tuple[Array, RowSpace]:
-    """A point, and the rows of a wide X around it in the space that they span."""
+def _of_rows(Z: Array, shift: Array, mean: Array, n: float, eps: float) -> Space:
+    """The space that the rows and their mean span.
+
+    With a normal orthogonal to both, a plane has the same distances to all rows, but a larger
+    penalty.
+    """
+    size = float(power_of_two(np.array(max(np.abs(Z).max(), np.abs(mean).max()))))
+    Z, mean = Z / size, mean / size
+    U, s, basis = sla.svd(Z, full_matrices=False)
+    squares = np.einsum("ij,ij->j", Z, Z) + n * mean**2
+    keep = s > np.linalg.norm(grain(squares, len(Z), eps))
+    if not keep.any():
+        raise ValueError(NO_VARIANCE)
+    F, basis, aside = U[:, keep] * s[keep], basis[keep], mean
+    for _ in range(2):
+        aside = aside - basis.T @ (basis @ aside)
+    length = np.linalg.norm(aside)
+    if length > ROUNDING * np.linalg.norm(mean):
+        basis = np.vstack([basis, aside / length])
+        F = np.column_stack([F, np.zeros(len(F))])
+    unit = power_of_two(np.abs(F).max(axis=0))
+    R = to_planes(size * (basis @ mean), size * unit, np.zeros(len(unit), dtype=bool))
+    return Space(F / unit, R, shift, basis)
+
+
+def space_of(X: Any, eps: float) -> Space:
+    """The rows of X around a point: their mean, or zero where X is sparse."""
     if not sparse.issparse(X):
-        shift, Z, _, constant = centred(X)
-        return shift, RowSpace.of(Z, np.where(constant, 0.0, shift), len(X), eps)
+        return Space.of(*centred(X), len(X), eps)
     values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
     keep = above_rounding(values, X.shape[0])
     if not keep.any():
         raise ValueError(NO_VARIANCE)
     root = np.sqrt(values[keep])
     basis = (X.T @ (vectors[:, keep] / root)).T
-    return np.zeros(X.shape[1]), RowSpace(vectors[:, keep] * root, basis, np.eye(len(root) + 1))
+    return Space(vectors[:, keep] * root, np.eye(len(root) + 1), np.zeros(X.shape[1]), basis)

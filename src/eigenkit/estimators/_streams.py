@@ -7,7 +7,7 @@ result is first looked at, and the results of the stream are those of that copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.estimators._encoding import check_declared
-from eigenkit.estimators._validation import has_no_rows
+from eigenkit.estimators._validation import has_no_rows, owned
 from eigenkit.moments import RESPONSES, Blocks, ClassMoments, Moments
 from eigenkit.shell import check_above_zero, is_fitted_name, unchanged_on_error
 
@@ -102,9 +102,12 @@ class Streaming:
     _target: Any = RESPONSES
     _edge_weight: Any = 1.0  # of the labels
     _learn: Any
-    _rows: Any
+    _check_X: Any
+    _batch: Any
     _n_labels_: int
     _intake_: Intake
+
+    report_ = Result()
 
     # Whether fit needs nothing but products with the data, which may then come in blocks.
     _in_passes = False
@@ -155,7 +158,7 @@ class Streaming:
         first = "_intake_" not in vars(self)
         with unchanged_on_error(self, anew=first):
             check_declared(self, classes)
-            rows = self._arrivals(X, y, sample_weight, classes, reset=first)
+            rows = self._arrivals(X, y, sample_weight, classes, first)
             moments: Any = self._no_moments() if first else self._intake_.moments
             added = moments.add(rows, *self._kind(), half_life=half_life)
             self._intake_ = Intake.of(self, added)
@@ -164,9 +167,12 @@ class Streaming:
     def _check_stream(self) -> None:
         """Refuse parameters that need all rows at once, before the first of them is taken in."""
 
-    def _arrivals(self, *given: Any, reset: bool) -> Any:
-        """The rows of a batch: as many make all earlier ones older where a stream forgets."""
-        return self._rows(*given, reset=reset, min_samples=1).positive()
+    def _arrivals(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Any:
+        """The rows of a batch, which share no memory with the caller."""
+        checked = owned(self._check_X(X, reset=reset, weight=sample_weight), X)
+        rows = self._batch(checked, y, sample_weight, classes, reset)
+        weight = None if rows.weight is None else owned(rows.weight, sample_weight)
+        return replace(rows, Y=owned(rows.Y, y), weight=weight)
 
     def merge(self, other: Self) -> Self:
         """Take in all that ``other`` has learned by :meth:`partial_fit`.

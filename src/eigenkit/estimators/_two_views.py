@@ -11,14 +11,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
+from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_numeric_Y, labels_of
-from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary, check_X, counted
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS
+from eigenkit.pencil import Answer
 from eigenkit.shell import check_count, random_of
 from eigenkit.solvers.two_views import Completed, SingularView, TwoViews, complete, patterns
 
@@ -62,7 +63,7 @@ class Sides:
         mean = np.concatenate([Zx.mean, Zy.mean]) / self.scale
         units = np.concatenate([Z.from_X(np.ones(Z.shape[1])) for Z in (Zx, Zy)]) / self.scale
         below, right = np.diag(np.sqrt(ridge)), Zy.toarray()
-        if Zx.may_be_dense:
+        if Zx.decomposable:
             rows = np.hstack([Zx.toarray(), right]) * (units / np.sqrt(Zx.total))
             return mean, triangular_factor(np.vstack([rows, below]))
         cross = Zx.rmatmat(right)
@@ -81,7 +82,7 @@ def growing(what: str, change: float) -> str:
 
 
 @described
-class TwoViewDensity(Streaming, Transformer):
+class TwoViewDensity(Streaming, BothSides):
     """A Gaussian of two views, and of a latent variable that they share."""
 
     mean_, y_mean_, components_, x_loadings_, y_loadings_, n_components_ = results(6)
@@ -93,10 +94,10 @@ class TwoViewDensity(Streaming, Transformer):
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _rows(self, *given: Any, min_samples: int = 2, **how: Any) -> Rows:
-        """NaN where an entry of dense X or of y is missing, if all rows come at once."""
-        rows: Rows = super()._rows(*given, min_samples=min_samples, **how)
-        if min_samples == 1 and np.isnan(rows.Y).any():
+    def _batch(self, *given: Any, **how: Any) -> Rows:
+        """NaN stands for what is missing in dense X or in y only if all rows come at once."""
+        rows: Rows = super()._batch(*given, **how)
+        if np.isnan(rows.Y).any():
             raise ValueError(
                 "y contains NaN: streams and blocks of rows must have no gaps; leave such rows "
                 "out, or fit all rows as arrays."
@@ -122,7 +123,7 @@ class TwoViewDensity(Streaming, Transformer):
             self._scale_ = np.concatenate([_half_range(*side) for side in each.items()])
             return self._scaled(views)
         X, Y = sample.sides()
-        self._n_samples_ = float(X.total / X.of_one)
+        self._n_samples_ = float(X.total / X.one)
         self._scale_ = np.concatenate([_deviation("X", X), _deviation("y", Y)])
         return Sides(X, Y, self._scale_)
 
@@ -149,7 +150,8 @@ class TwoViewDensity(Streaming, Transformer):
             return np.ones(len(views.Y))
         return np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
 
-    def _keep(self, views: Views, model: TwoViews) -> None:
+    def _keep(self, views: Views, solution: Answer) -> None:
+        model: TwoViews = solution.found
         # Plain arrays, as model files hold them.
         self._parts_ = {f.name: getattr(model, f.name) for f in fields(model)}
         s, d = self._scale_, model.d_x
@@ -177,35 +179,18 @@ class TwoViewDensity(Streaming, Transformer):
         """New rows in our units; without y its view is missing."""
         check_is_fitted(self)
         X = check_X(self, X, reset=False, finite=False)
-        k = len(self._scale_) - self.n_features_in_
-        if y is None:
-            y = np.full((X.shape[0], k), np.nan)
-        Y = check_numeric_Y(labels_of(self, y, reset=False), X.shape[0], gaps=True)
-        if Y.shape[1] != k:
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with {k}."
-            )
+        n, k = X.shape[0], len(self._scale_) - self.n_features_in_
+        Y = np.full((n, k), np.nan) if y is None else self._new_y(y, n)
         return self._scaled(Views(_not_infinite(X), Y))
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """The expectation of z given x; and given y, if it is passed.
+    def _scores_of_x(self, X: Any) -> Array:
+        """The expectation of z given x."""
+        return self._expected(self._given(X, None), from_x=True)
 
-        {samples}
-        y : array of shape (n_samples,) or (n_samples, n_targets), optional
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), or a tuple of two of them
-        """
-        views = self._given(X, y)
-        given_x = self._latent_given_x(views)
-        if y is None:
-            return given_x
-        nothing = replace(views, X=np.full(views.X.shape, np.nan))
-        return given_x, self._expected(nothing, from_x=False)
-
-    def _latent_given_x(self, views: Views) -> Array:
-        return self._expected(replace(views, Y=np.full_like(views.Y, np.nan)), from_x=True)
+    def _scores_of_y(self, Y: Array) -> Array:
+        """The expectation of z given y."""
+        nothing = np.full((len(Y), self.n_features_in_), np.nan)
+        return self._expected(self._scaled(Views(nothing, Y)), from_x=False)
 
     def latent(self, X: Any, y: Any) -> Array:
         """The expectation of z given both views.
@@ -259,7 +244,7 @@ class TwoViewDensity(Streaming, Transformer):
         -------
         array of shape (n_samples,) or (n_samples, n_targets), or a tuple of two of them
         """
-        expected = self._latent_given_x(self._given(X, None)) @ self.y_loadings_.T + self.y_mean_
+        expected = self._scores_of_x(X) @ self.y_loadings_.T + self.y_mean_
         spread = np.broadcast_to(self._spread(X) if return_std else 0.0, expected.shape)
         if self._one_response_:
             expected, spread = expected[:, 0], spread[:, 0]

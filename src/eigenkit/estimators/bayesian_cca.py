@@ -11,6 +11,7 @@ from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
+from eigenkit.pencil import Answer, Report
 from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.sparse_latent import Loadings, Observed, Run, information, present, search
 from eigenkit.solvers.two_views import SingularView, TwoViews
@@ -53,6 +54,8 @@ class BayesianCCA(TwoViewDensity):
     evidence_ : float
         The bound: a lower bound of the log probability of the columns at unit variance.
     mean_, y_mean_ : array
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_iter_, n_features_in_, feature_names_in_
 
     Notes
@@ -93,7 +96,7 @@ class BayesianCCA(TwoViewDensity):
 
     x_relevance_, y_relevance_, evidence_, _posterior_, _deviation_ = results(5)
 
-    def _solve(self, views: Views | Sides, settings: None) -> TwoViews:
+    def _solve(self, views: Views | Sides, settings: None) -> Answer:
         data, mean, deviation = self._observed(views)
         D = len(mean)
         both = "the features of both views together"
@@ -115,7 +118,9 @@ class BayesianCCA(TwoViewDensity):
         W, noise = (self._posterior_[name] for name in ("loadings", "noise"))
         C = (W @ W.T + np.diag(noise)) * np.outer(deviation, deviation)
         R = np.linalg.cholesky(C).T
-        return TwoViews.of(mean, R, W[:, :shared] * deviation[:, None], d)
+        found = TwoViews.of(mean, R, W[:, :shared] * deviation[:, None], d)
+        how = f"the best evidence of 0 to {most} components", run.n_iter, run.change <= self.tol
+        return Answer(found, Report("variational", "ascent", *how))
 
     def _observed(self, views: Views | Sides) -> tuple[Observed, Array, Array]:
         """Columns of mean 0 and variance 1, and what they had before."""

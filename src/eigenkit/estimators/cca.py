@@ -5,23 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._both_sides import BothSides
+from eigenkit.estimators._both_sides import MapsBack
 from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.estimators._streams import results
-from eigenkit.estimators._validation import check_scores
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, take_parameters
 from eigenkit.solvers import Choice, Settings, solve
-from eigenkit.solvers.spectral import IDENTITY, covariance_axes
+from eigenkit.solvers.covariance import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
 
 
@@ -79,7 +77,7 @@ class OrthonormalizedPLS(ResponseProjection):
 
 
 @described
-class CCA(BothSides, ResponseProjection):
+class CCA(MapsBack, ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
     Solves ``Xc'Yc (Yc'Yc + alpha_y I)^+ Yc'Xc w = lambda (Xc'Xc + alpha I) w`` and the
@@ -231,18 +229,6 @@ class CCA(BothSides, ResponseProjection):
         loadings -= W @ (alpha * inverse)
         return np.asarray(loadings)
 
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Map scores back: the best approximation of X (and y) from them.
-
-        {back}
-        """
-        check_is_fitted(self)
-        l = self.n_components_
-        x_back = check_scores("X", X, l) @ self.x_loadings_.T + self.mean_
-        if y is None:
-            return x_back
-        return x_back, check_scores("y", y, l) @ self.y_loadings_.T + self.y_mean_
-
 
 @described
 class CanonicalRidge(CCA):
@@ -352,7 +338,8 @@ class CanonicalRidge(CCA):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         share = 1.0 - float(self.gamma_x)
         if share == 0:
-            solution = settings.cut(covariance_axes(problem.pencil))
+            factor = self._target.finish(problem.labels.factor, problem.labels)
+            solution = settings.cut(covariance_axes(problem.pencil, factor))
         else:
             solution = solve(problem.pencil, settings)
             # The pencil has Xc'Xc + gamma / (1 - gamma) I, which is too large by this factor.

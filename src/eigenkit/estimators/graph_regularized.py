@@ -26,7 +26,7 @@ from eigenkit.estimators._folds import (
     Fold,
     best_of,
     estimator_has,
-    held_out_score,
+    score_table,
 )
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
@@ -84,6 +84,8 @@ class GraphRegularized(BestEstimator):
         Which rows had labels.
     fold_scores_ : array of shape (n_folds, n_mu)
         Where several mu were tried.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     classes_, n_features_in_, feature_names_in_
         Those of the projection; a class is left out if all of its rows have zero weight.
 
@@ -247,17 +249,20 @@ class GraphRegularized(BestEstimator):
         """
         if len(settings) == 1:
             return settings[0]
-        folds = list(problem.folds)
-        self.fold_scores_ = np.array(
-            [[problem.score(*fold, mu) for mu in settings] for fold in folds]
+        self.fold_scores_ = score_table(
+            (problem.fold(train, test), (problem.fitted(train, mu) for mu in settings))
+            for train, test in problem.folds
         )
-        down = sorted(range(len(settings)), key=lambda i: -settings[i])
-        return settings[down[best_of(self.fold_scores_[:, down])]]
+        return settings[best_of(self.fold_scores_, strength=settings)]
 
     def _keep(self, problem: _Problem, solution: float) -> None:
         self.mu_ = solution
-        self.best_estimator_ = problem.fitted(problem.known, self.mu_)
+        self.best_estimator_ = problem.fitted(np.flatnonzero(problem.known), self.mu_)
         self._describe()
+
+    def _chosen(self) -> str:
+        why = "chosen by cross-validation" if hasattr(self, "fold_scores_") else "as asked"
+        return f"the graph has the weight mu={self.mu_:g}, {why}"
 
     def _laplacian(self, X: Any, A: sparse.csr_array | None) -> sparse.csr_array | None:
         """The Laplacian of the graph, A where it was given; None where it has no effect."""
@@ -317,9 +322,10 @@ class _Problem:
     folds: Iterable[Split]  # rows that keep their labels, and rows that hide them
     below: Any = None  # the rows of the graph, once they are needed
 
-    def fitted(self, known: np.ndarray, mu: float) -> Any:
-        """The projection with the labels of ``known`` and this weight of the graph."""
-        model, n = clone(self.estimator), len(known)
+    def fitted(self, labelled: np.ndarray, mu: float) -> Any:
+        """The projection with the labels of these rows and this weight of the graph."""
+        model, n = clone(self.estimator), len(self.known)
+        known = np.isin(np.arange(n), labelled)
         # Rows without labels borrow one, where they have to be there.
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
         if mu == 0 and _is_precomputed(model):  # new rows have a column for all of these
@@ -331,14 +337,11 @@ class _Problem:
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
         settings = model._settings()
-        take = model._take if hasattr(model, "kernel") else model._rows
-        rows = take(self.X, _safe_indexing(self.y, borrowed), None)
+        rows = model._every_row(self.X, _safe_indexing(self.y, borrowed))
         counts = rows.weights() if self.weight is None else rows.weights() * self.weight
         kept = known & (counts > 0)
         weight = None if self.weight is None and rows.weight is None else counts[kept]
-        if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
-            K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
-            model._row_mean_ = counts[kept] @ K / counts[kept].sum()
+        model._center_on(_safe_indexing(self.X, np.flatnonzero(kept)), counts[kept])
         share = mu * known.sum() / n
         model._learn(self._with_graph(rows, kept, weight, float(np.sqrt(share))), settings)
         return model
@@ -355,10 +358,9 @@ class _Problem:
         links = by**2 * float(self.L.trace())
         return GraphRows(*labelled, below=by * self.below, links=links)
 
-    def score(self, train: np.ndarray, test: np.ndarray, mu: float) -> float:
-        """The score of the model fitted with the labels of some rows, on others."""
-        model = self.fitted(np.isin(np.arange(len(self.known)), train), mu)
+    def fold(self, train: np.ndarray, test: np.ndarray) -> Fold:
+        """Rows with labels, and rows whose labels are hidden."""
         (X, X_test), (y, y_test) = (
             [_safe_indexing(A, rows) for rows in (train, test)] for A in (self.X, self.y)
         )
-        return held_out_score(model, Fold(X, y, None, X_test, dense(y_test)))
+        return Fold(X, y, None, X_test, dense(y_test))

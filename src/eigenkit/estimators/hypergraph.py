@@ -19,6 +19,7 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, signs
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
+from eigenkit.pencil import Answer, Report
 from eigenkit.shell import check_at_most, check_choice, check_count, refuse, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Labels, Target
@@ -158,6 +159,8 @@ class HypergraphClustering(ClusterMixin, Estimator):
     embedding_ : array of shape (n_vertices, n_clusters)
     eigenvalues_ : array of shape (n_clusters,)
         The smallest ones of the Laplacian, increasing.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -210,23 +213,25 @@ class HypergraphClustering(ClusterMixin, Estimator):
         if constant_columns(problem.X).all():
             raise ValueError(NO_VARIANCE)
 
-    def _solve(self, problem: Rows, settings: int) -> tuple[Array, Array]:
+    def _solve(self, problem: Rows, settings: int) -> Answer:
         n = problem.positive().n_rows
         check_at_most("n_clusters", settings, n, "the vertices", hint="")
-        values, V = self._spectrum(problem.X, problem.weight, settings)
+        values, V, report = self._spectrum(problem.X, problem.weight, settings)
         if self.expansion not in PLAIN:
             V = ratio(V, np.linalg.norm(V, axis=1, keepdims=True))
-        return values, V
+        return Answer((values, V), report)
 
-    def _keep(self, problem: Rows, solution: tuple[Array, Array]) -> None:
-        self.eigenvalues_, self.embedding_ = solution
+    def _keep(self, problem: Rows, solution: Answer) -> None:
+        self.eigenvalues_, self.embedding_ = solution.found
         means = sklearn.cluster.KMeans(
             len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state
         )
         with one_blas_thread:
             self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 
-    def _spectrum(self, J: sparse.csr_array, weight: Array | None, k: int) -> tuple[Array, Array]:
+    def _spectrum(
+        self, J: sparse.csr_array, weight: Array | None, k: int
+    ) -> tuple[Array, Array, Report]:
         """The k smallest eigenvalues of L and their vectors, one row for every vertex.
 
         A vertex of weight w is w copies with the same entry v: with r the roots of the weights,
@@ -242,12 +247,12 @@ class HypergraphClustering(ClusterMixin, Estimator):
         diagonal = joined if self.expansion in PLAIN else np.ones(J.shape[0])
         some = np.flatnonzero(w)
         root = np.sqrt(w[some])[:, None]
-        values, U = _smallest(diagonal[some], sparse.csr_array(H[some].multiply(root)), k)
+        values, U, report = _smallest(diagonal[some], sparse.csr_array(H[some].multiply(root)), k)
         rest = diagonal[:, None] - values
         given = np.abs(rest) > EPS * len(w) * float(np.abs(diagonal).max(initial=0.0))
         V = ratio(H @ (H[some].T @ (root * U)), rest, given)
         V[some] = U / root
-        return values, V * signs(V)
+        return values, V * signs(V), report
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -256,7 +261,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         return tags
 
 
-def _smallest(diagonal: Array, H: sparse.csr_array, k: int) -> tuple[Array, Array]:
+def _smallest(diagonal: Array, H: sparse.csr_array, k: int) -> tuple[Array, Array, Report]:
     """The k smallest eigenvalues of diag(diagonal) - H H': the largest below a bound."""
     n = len(diagonal)
     bound = 2 * float(diagonal.max()) or 1.0
@@ -268,8 +273,10 @@ def _smallest(diagonal: Array, H: sparse.csr_array, k: int) -> tuple[Array, Arra
     if n <= max(DENSE_ORDER, k + 1):
         values, V = eigenpairs(shifted(np.eye(n)))
         values, V = values[:k], V[:, :k]
+        report = Report("spectral", "dense", f"{n} vertices are few")
     else:
         operator = LinearOperator((n, n), matvec=shifted, matmat=shifted, dtype=np.float64)
         values, V = eigsh(operator, k, which="LA", v0=fixed_start(n))
         values, V = values[::-1], V[:, ::-1]
-    return bound - values, V
+        report = Report("spectral", "lanczos", f"{k} eigenvectors of a sparse matrix of order {n}")
+    return bound - values, V, report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, held_out_score
+from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, score_table
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.moments import dense
@@ -58,6 +58,8 @@ class KeepSearchCV(Search):
     fold_scores_ : array of shape (n_components, n_folds, n_grid)
         Score with 1, 2, ... components, on every fold, for every number of the grid.
     grid_ : array of shape (n_grid,)
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 
@@ -102,9 +104,9 @@ class KeepSearchCV(Search):
         self.grid_ = self._grid(whole.n_features_in_)
         folds = list(self._folds(problem, self.estimator))
         keep: list[int] = []
-        paths, scores = [], []
+        paths, scores, scoring = [], [], self._scoring(whole)
         for _ in range(whole.n_components_):
-            found = self._scores(folds, keep)
+            found = score_table(((fold, self._fitted(fold, keep)) for fold in folds), scoring)
             chosen = best_of(found, self.rule)
             keep.append(int(self.grid_[chosen]))
             scores.append(found)
@@ -116,6 +118,9 @@ class KeepSearchCV(Search):
         self.n_components_, self.keep_x_ = len(keep), keep
         self._keep_best(problem, n_components=len(keep), keep_x=keep)
 
+    def _chosen(self) -> str:
+        return f"keep_x={self.keep_x_}, chosen by cross-validation"
+
     def _grid(self, d: int) -> np.ndarray:
         """Numbers to try, increasing: the rule prefers the first ones."""
         if self.keep_x is None:
@@ -125,16 +130,12 @@ class KeepSearchCV(Search):
         grid = [check_count("keep_x", n, hint=" in the grid") for n in given]
         return np.unique(np.minimum(grid, d))
 
-    def _scores(self, folds: list[Fold], before: list[int]) -> Array:
-        """Scores of every number of the grid (columns) on every fold (rows)."""
-        table = np.empty((len(folds), len(self.grid_)))
-        for i, fold in enumerate(folds):
-            for j, count in enumerate(self.grid_):
-                keep = [*before, int(count)]
-                model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
-                model.fit(fold.X, fold.y, fold.weight)
-                table[i, j] = held_out_score(model, fold, self._scoring(model))
-        return table
+    def _fitted(self, fold: Fold, before: list[int]) -> Iterator[Any]:
+        """Models of a fold, with every number of the grid after those before."""
+        for count in self.grid_:
+            keep = [*before, int(count)]
+            model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
+            yield model.fit(fold.X, fold.y, fold.weight)
 
     def _scoring(self, model: Any) -> Any:
         one_class = is_classifier(model) and not model._multilabel_

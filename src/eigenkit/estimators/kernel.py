@@ -301,8 +301,8 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z, H = problem.pencil.Z.in_one_unit(), np.asarray(problem.pencil.H)
-        R, loadings, values = deflated(Z, H, self.n_components or len(H))
-        report = Report("deflation", "kernel", ONE_BY_ONE, len(values))
+        R, loadings, values = deflated(Z, H, problem.labels.grain, self.n_components or len(H))
+        report = Report("deflation", "kernel", ONE_BY_ONE)
         return Solution(primal(Z, R), values, loadings, report)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:

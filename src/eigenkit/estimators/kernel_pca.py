@@ -16,6 +16,7 @@ from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.tolerances import SOLVABLE
+from eigenkit.pencil import Answer
 from eigenkit.shell import (
     UNCHANGED,
     check_all_or_count,
@@ -57,6 +58,8 @@ class KernelPCA(KernelSpace):
         Regression of the samples on the kernel of their scores, for the inverse.
     {kernel_attributes}
     {landmark_attributes}
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_features_in_, feature_names_in_
 
     Examples
@@ -121,12 +124,12 @@ class KernelPCA(KernelSpace):
     def _check_informative(self, problem: tuple[Rows, Data]) -> None:
         self._check_kernel_matrix(problem[1])
 
-    def _solve(self, problem: tuple[Rows, Data], settings: None) -> tuple[Array, Array, float]:
+    def _solve(self, problem: tuple[Rows, Data], settings: None) -> Answer:
         return principal(problem[1], self.n_components)
 
-    def _keep(self, problem: tuple[Rows, Data], solution: tuple[Array, Array, float]) -> None:
+    def _keep(self, problem: tuple[Rows, Data], solution: Answer) -> None:
         rows, Z = problem
-        W, values, trace = solution
+        W, values, trace = solution.found
         if not len(values):
             raise ValueError(NO_DIGITS)
         rank = "the rank of the centred kernel"

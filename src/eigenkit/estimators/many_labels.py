@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -27,6 +27,7 @@ from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
+from eigenkit.pencil import Report
 from eigenkit.shell import check_count, what_is
 
 # Votes are counted in batches of new samples that have this many neighbours in total.
@@ -53,7 +54,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     Parameters
     ----------
-    projection : projection of eigenkit, optional
+    estimator : projection of eigenkit, optional
         Has ``transform`` and ``eigenvalues_``, or is a search for one. By default orthonormalized
         PLS with at most 100 components, and with ``label_rank=200`` where there are more than 2000
         labels.
@@ -66,12 +67,14 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     Attributes
     ----------
-    projection_ : fitted projection
+    estimator_ : fitted projection
     thresholds_ : array of shape (n_labels,)
         The share of the votes above which a label is given.
     classes_ : array
         Where y held one class per sample, of which that with most votes is predicted; else the
         numbers of the labels.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Notes
@@ -92,19 +95,19 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     (100, 5)
     """
 
-    def __init__(self, projection: Any = None, *, n_neighbors: int = 50, cv: Any = 3) -> None:
-        self.projection = projection
+    def __init__(self, estimator: Any = None, *, n_neighbors: int = 50, cv: Any = 3) -> None:
+        self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.cv = cv
+
+    _instead: ClassVar = {"projection": "give estimator"}
 
     _sparse_labels = True
 
     def _settings(self) -> None:
         check_count("n_neighbors", self.n_neighbors)
-        if self.projection is not None and not hasattr(self.projection, "fit"):
-            raise TypeError(
-                f"projection is {what_is(self.projection)}: give a projection, or None."
-            )
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+            raise TypeError(f"estimator is {what_is(self.estimator)}: give a projection, or None.")
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
 
@@ -115,7 +118,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         self._sparse_labels_ = sparse.issparse(y)
         self._one_class_ = not self._sparse_labels_ and (y.ndim < 2 or y.shape[1] == 1)
         if self._one_class_:
-            return class_columns(self, y, n, classes, reset, instead="give a 0/1 matrix")
+            return class_columns(self, y, n, classes, reset, "give a 0/1 matrix")
         self.classes_ = np.arange(y.shape[1])
         if not self._sparse_labels_:
             return sparse.csr_array(check_indicator(y, n))
@@ -138,10 +141,10 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             return np.full(problem.Y.shape[1], 0.5)
         votes, truth = [], []
         for train, test in folds:
-            trial = type(self)(self.projection, n_neighbors=self.n_neighbors)
-            rows = part_of(self.projection, problem.X, train, train)
+            trial = type(self)(self.estimator, n_neighbors=self.n_neighbors)
+            rows = part_of(self.estimator, problem.X, train, train)
             trial._memorize(replace(problem.take(train), X=rows))
-            votes.append(trial._votes(part_of(self.projection, problem.X, test, train)))
+            votes.append(trial._votes(part_of(self.estimator, problem.X, test, train)))
             truth.append(problem.Y[test])
         return best_thresholds(
             sparse.csc_array(sparse.vstack(truth)), sparse.csc_array(sparse.vstack(votes))
@@ -151,23 +154,28 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         self.thresholds_ = solution
         self._memorize(problem)
 
+    def _report(self, solution: Array) -> Report:
+        kind = Report("projection", type(self.estimator_).__name__, "as asked")
+        how: Report = getattr(self.estimator_, "report_", kind)  # it may be another library's
+        return how.noting(f"labels by the votes of {self.n_neighbors} neighbours")
+
     def _memorize(self, rows: Rows) -> None:
         """Learn the projection, and keep the scores and labels of the rows."""
         X, J, weight = rows.X, rows.Y, rows.weight
         there = rows.positive()
-        own = self.projection is None
+        own = self.estimator is None
         rank = MAIN_DIRECTIONS if J.shape[1] > MANY_LABELS else None
-        projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.projection)
+        projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.estimator)
         # A classifier gets the class of each sample.
         y = J.indices if getattr(self, "_one_class_", False) and is_classifier(projection) else J
         fitted = projection.fit(X, y, sample_weight=weight)
-        self.projection_ = getattr(fitted, "best_estimator_", fitted)  # of a search
-        if not hasattr(self.projection_, "eigenvalues_"):
+        self.estimator_ = getattr(fitted, "best_estimator_", fitted)  # of a search
+        if not hasattr(self.estimator_, "eigenvalues_"):
             raise TypeError(
-                f"projection is {what_is(projection)}, whose components have no eigenvalues to be "
+                f"estimator is {what_is(projection)}, whose components have no eigenvalues to be "
                 "weighed by: give a projection with eigenvalues_, such as OrthonormalizedPLS."
             )
-        found = self.projection_.n_components_
+        found = self.estimator_.n_components_
         self._n_used_ = min(COMPONENTS, found) if own else found
         self._labels_ = there.Y
         # How many neighbours a sample stands for: whole weights say so, others by their mean.
@@ -178,8 +186,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     def _coordinates(self, X: Any) -> Array:
         used = slice(0, self._n_used_)
-        root = np.sqrt(np.maximum(self.projection_.eigenvalues_[used], 0.0))
-        return np.asarray(np.asarray(self.projection_.transform(X))[:, used] * root)
+        root = np.sqrt(np.maximum(self.estimator_.eigenvalues_[used], 0.0))
+        return np.asarray(np.asarray(self.estimator_.transform(X))[:, used] * root)
 
     def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> list[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""
@@ -277,8 +285,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        if self.projection is not None:
-            tags.input_tags.pairwise = self.projection.__sklearn_tags__().input_tags.pairwise
+        if self.estimator is not None:
+            tags.input_tags.pairwise = self.estimator.__sklearn_tags__().input_tags.pairwise
         tags.classifier_tags.multi_label = True
         return tags
 

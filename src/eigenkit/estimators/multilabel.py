@@ -61,12 +61,15 @@ class MultilabelLDA(Projection):
 
     _encode = encode_labels
 
-    def _rows(self, *args: Any, **options: Any) -> Rows:
-        return _copies(super()._rows(*args, **options), options.get("min_samples") == 1)
+    def _rows(self, *given: Any) -> Rows:
+        rows = _copies(super()._rows(*given))
+        if not rows.weights().any():
+            raise ValueError("y holds no label at all: there is nothing to learn from it.")
+        return rows
 
-    def _arrivals(self, *given: Any, reset: bool) -> Rows:
+    def _batch(self, *given: Any, **how: Any) -> Rows:
         """With rows that carry no label: nothing is learned from them, but they are there."""
-        return _copies(super()._rows(*given, reset=reset, min_samples=1).positive(), True)
+        return _copies(super()._batch(*given, **how))
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree
@@ -76,11 +79,9 @@ class MultilabelLDA(Projection):
         warn_degenerate(degree == 0, "labels are carried by no sample")
 
 
-def _copies(rows: Rows, more_may_come: bool) -> Rows:
+def _copies(rows: Rows) -> Rows:
     """A row stands for its copies: their number in the weight, their labels in equal parts."""
     count = np.asarray(rows.Y.sum(axis=1)).ravel()
-    if not count.any() and not more_may_come:
-        raise ValueError("y holds no label at all: there is nothing to learn from it.")
     Y = scaled(rows.Y, rows=1 / np.maximum(count, 1))
     return Rows(rows.X, Y, rows.weights() * count)
 

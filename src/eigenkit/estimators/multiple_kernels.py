@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.kernels import Kernel, check_square
 from eigenkit.numerics.linalg import Array
+from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
@@ -122,6 +124,8 @@ class MultipleKernelProjection(Delegating, Transformer):
         Fitted on the sum.
     eigenvalues_, components_, n_components_, classes_
         Those of ``estimator_``; a class is left out if all of its rows have zero weight.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -201,13 +205,19 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.history_, self.converged_ = list(found.history), found.converged
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
-        self.estimator_._precomputed_rounding = float(self.theta_ @ roundings)
         K = X.combined(self.kernels_, self.theta_, None)
-        self.estimator_.fit(K, y, sample_weight=weight)
-        del self.estimator_._precomputed_rounding  # it belongs to this kernel
+        self.estimator_._fit(K, y, weight, rounding=float(self.theta_ @ roundings))
         for name in ("eigenvalues_", "components_", "n_components_", "classes_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
+        self.report_ = self._report(found)
+
+    def _report(self, solution: KernelWeights) -> Report:
+        """How the projection was found, and before it the weights."""
+        inner: Report = self.estimator_.report_
+        found = replace(inner, n_iter=self.n_iter_, converged=solution.converged)
+        by = self.weights if isinstance(self.weights, str) else "as given"
+        return found.noting(f"weights of the kernels: {by}, with a gap of {solution.gap:.1e}")
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
         """All kernels, centred and of the trace n, with the target; their factors and rounding."""
@@ -217,7 +227,8 @@ class MultipleKernelProjection(Delegating, Transformer):
                 f"{p} kernels of {n} samples would need {4 * p * n * n / 2**30:.1f} GB (the limit "
                 f"is {BANK_LIMIT_BYTES / 2**30:g} GB): use fewer kernels or samples."
             )
-        H = self._target_matrix(n, y, weight)
+        # The target does not depend on the kernel.
+        H = np.asarray(self.estimator_._stated(np.eye(n), y, weight)[1].pencil.H)
         bank, scales = KernelBank(p, n).aim(H, self._alpha()), np.empty(p)
         roundings = np.empty(p)
         for j in range(p):
@@ -239,14 +250,6 @@ class MultipleKernelProjection(Delegating, Transformer):
                 "alpha above 0."
             )
         return alpha
-
-    def _target_matrix(self, n: int, y: Any, weight: Array | None) -> Array:
-        """H of the estimator, which does not depend on the kernel."""
-        trial = clone(self.estimator_)
-        trial._settings()
-        any_kernel = np.eye(n)
-        rows = trial._take(any_kernel, y, weight)
-        return np.asarray(trial._problem(rows).pencil.H)
 
     def _learned(self, bank: KernelBank) -> KernelWeights:
         if isinstance(self.weights, str) and self.weights == "silp":

@@ -242,7 +242,7 @@ class MultiviewCCA(Streaming, ManyViews):
         return check_all_or_count("n_components", self.n_components)
 
     components_, view_components_, mean_, eigenvalues_, canonical_correlations_ = results(5)
-    n_components_, n_views_, report_, _columns_ = results(4)
+    n_components_, n_views_, _columns_ = results(3)
 
     def _state(self, sample: Any) -> Views:
         columns = self._columns(self.n_features_in_)
@@ -268,4 +268,3 @@ class MultiviewCCA(Streaming, ManyViews):
         self._keep_views(problem.columns, solution.W, problem.Z.mean)
         self.eigenvalues_ = self._cast(solution.eigenvalues)
         self.canonical_correlations_ = self.eigenvalues_ / (self.n_views_ - 1)
-        self.report_ = solution.report

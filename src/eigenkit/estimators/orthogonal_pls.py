@@ -15,9 +15,10 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import ROUNDING
 from eigenkit.shell import check_at_most, check_count
+from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import blocks
-from eigenkit.solvers.deflation import decompose
 from eigenkit.solvers.orthogonal import Filter, correct, predictive
 
 
@@ -55,6 +56,8 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     {explained_on_both_sides}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -98,10 +101,14 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X, Y, cross = blocks(pair.X, pair.Y, scale, l)
-        W = decompose(cross, l, "svd").x_weights
+        pairs = largest_covariances(X, Y, l)
+        W, right = pairs.x_weights, Y.toarray()
         if not W.size:
             raise ValueError(NOTHING_SHARED)
-        found = correct(X, W, int(self.n_orthogonal))
+        YC = right @ pairs.y_weights
+        covariance = pairs.singular_values / np.linalg.norm(YC, axis=0)
+        off = ROUNDING * np.sqrt(cross.trace) / float(covariance.min())
+        found = correct(X, W, YC, off, int(self.n_orthogonal))
         room = len(W) - W.shape[1]  # without any, nobody expects a component
         if room and len(found.w) < self.n_orthogonal:
             warnings.warn(
@@ -111,7 +118,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
                 stacklevel=6,
             )
         self._keep_filter(found, cross.trace, len(cross.xy))
-        components = predictive(X, Y.toarray(), W, found)
+        components = predictive(X, right, W, found)
         return Fit(X, Y, components, (cross.trace, float(np.trace(cross.yy))))
 
     def _keep_filter(self, found: Filter, trace: float, d: int) -> None:

@@ -220,9 +220,7 @@ class PCA(Density):
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         rows, observed = without_gaps(moments) if self._skips_gaps else (moments, None)
-        problem = rows.problem(self._target, 1.0, 0.0)
-        if not problem.pencil.Z.one_ridge:
-            problem = self._in_one_unit(problem)
+        problem = self._in_one_unit(rows.problem(self._target, 1.0, 0.0))
         return problem if observed is None else Gapped.of(problem, observed)
 
     def _in_one_unit(self, problem: Problem) -> Problem:
@@ -282,7 +280,7 @@ class PCA(Density):
         self.mean_ = self._cast(problem.mean)
         self.n_components_, self.n_samples_, self._freedom_ = l, problem.n_rows, freedom
         self._n_samples_ = float(problem.total / problem.labels.one)
-        self.report_, self.solver_ = solution.report, solution.report.regression
+        self.solver_ = solution.report.regression
         self.n_iter_ = max(1, solution.report.n_iter)
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
         self._spread_columns()

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._both_sides import ScoresByName
+from eigenkit.estimators._both_sides import MapsBack, ScoresByName
 from eigenkit.estimators._cross_decomposition import (
     TOO_FAR_APART,
     CrossDecomposition,
@@ -21,7 +21,6 @@ from eigenkit.estimators._cross_decomposition import (
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
-from eigenkit.estimators._validation import check_scores
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_all_or_count, check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
@@ -37,7 +36,7 @@ _where_nested: Callable[[Callable[..., Any]], Any] = available_if(
 
 
 @described
-class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition):
+class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition, MapsBack):
     """Members of the family that predict y."""
 
     # Whether the first components are those of a fit with fewer of them.
@@ -115,17 +114,8 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def _shaped(self, prediction: Array) -> Array:
         return prediction[:, 0] if self._one_response_ else prediction
 
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Map scores back: the best approximation of X (and y) from them.
-
-        {back}
-        """
-        check_is_fitted(self)
-        l = self.n_components_
-        x_back = check_scores("X", X, l) @ self.x_loadings_.T * self.x_std_ + self.x_mean_
-        if y is None:
-            return x_back
-        return x_back, check_scores("y", y, l) @ self.y_loadings_.T * self.y_std_ + self.y_mean_
+    def _units(self) -> tuple[Array, Array]:
+        return self.x_std_, self.y_std_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -176,7 +166,7 @@ class NipalsRegressor(PLSRegressor):
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         super()._keep_more(pair, fit)
-        self.n_iter_ = list(fit.components.n_iter)
+        self.n_iter_ = [max(1, steps) for steps in fit.components.n_iter]
 
 
 @described
@@ -207,6 +197,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     n_components_ : int
         May be less than asked for where X and y share no more; a warning says so.
     n_iter_ : list of int
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -255,6 +247,8 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`.
     {explained_on_both_sides}
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_features_in_, feature_names_in_
 
     Examples
@@ -292,6 +286,8 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
     {explained_on_both_sides}
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Examples
@@ -340,6 +336,8 @@ class PLSSVD(StreamedPLS):
     x_scores_, y_scores_ : array of shape (n_samples, n_components_)
     singular_values_ : array of shape (n_components_,)
     {means_and_units}
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_features_in_, feature_names_in_
 
     Examples

@@ -10,11 +10,11 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array
+from eigenkit.pencil import Answer, Report
 from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.two_views import (
     SharedLatent,
     SingularView,
-    TwoViews,
     closed_form,
     expectation_maximization,
     gains,
@@ -60,6 +60,8 @@ class ProbabilisticCCA(TwoViewDensity):
         BIC and HQC of 0, 1, ... components less a constant; with missing entries only if one
         of them was asked for.
     mean_, y_mean_ : array
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Notes
@@ -112,9 +114,9 @@ class ProbabilisticCCA(TwoViewDensity):
 
     x_weights_, y_weights_, bic_, hqc_ = results(4)
 
-    def _solve(self, views: Views | Sides, settings: None) -> TwoViews:
+    def _solve(self, views: Views | Sides, settings: None) -> Answer:
         try:
-            model = self._likeliest(views, self._wanted(views))
+            model, report = self._likeliest(views, self._wanted(views))
         except SingularView as error:
             raise ValueError(_singular(error, views)) from None
         d, q, s = model.d_x, model.q, self._scale_
@@ -123,7 +125,7 @@ class ProbabilisticCCA(TwoViewDensity):
             x_weights_=model.U_x[:, :q] / s[:d, None],
             y_weights_=model.U_y[:, :q] / s[d:, None],
         )
-        return model.density()
+        return Answer(model.density(), report)
 
     def _wanted(self, views: Views | Sides) -> int:
         """The number of components, or the largest to be judged."""
@@ -133,7 +135,7 @@ class ProbabilisticCCA(TwoViewDensity):
         smaller = "the features of the smaller view"
         return check_at_most("n_components", int(self.n_components), most, smaller)
 
-    def _likeliest(self, views: Views | Sides, wanted: int) -> SharedLatent:
+    def _likeliest(self, views: Views | Sides, wanted: int) -> tuple[SharedLatent, Report]:
         if isinstance(views, Views):
             return self._by_steps(views, wanted)
         mean, R = views.moments(self._ridge(views))
@@ -141,7 +143,8 @@ class ProbabilisticCCA(TwoViewDensity):
         model = closed_form(mean, R, X.shape[1], wanted, (X.eps, Y.eps))
         self.n_iter_ = 1
         best = self._least(gains(model, self._n_samples_), len(mean))
-        return model if best is None else replace(model, q=best)
+        model = model if best is None else replace(model, q=best)
+        return model, Report("likelihood", "svd", "no value is missing")
 
     def _least(self, gain: Array, d: int) -> int | None:
         """The number of components that the criterion takes; None where none is asked."""
@@ -156,7 +159,7 @@ class ProbabilisticCCA(TwoViewDensity):
         """alpha I of X'X in our units, divided by the total weight as X'X is."""
         return np.asarray(float(self.alpha) / self._scale_**2 / views.total)
 
-    def _by_steps(self, views: Views, wanted: int) -> SharedLatent:
+    def _by_steps(self, views: Views, wanted: int) -> tuple[SharedLatent, Report]:
         V, w, ridge = self._joint(views), self._counts(views), self._ridge(views)
         every = self.n_components in CRITERIA
         runs = [
@@ -176,7 +179,8 @@ class ProbabilisticCCA(TwoViewDensity):
                 f"EM stopped after max_iter={self.max_iter} steps {end}: increase max_iter or tol"
             )
         self.n_iter_ = best.n_iter
-        return best.model
+        how = "values are missing", best.n_iter, best.change <= self.tol
+        return best.model, Report("likelihood", "em", *how)
 
 
 def _singular(error: SingularView, views: Views | Sides) -> str:

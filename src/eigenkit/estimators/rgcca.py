@@ -14,6 +14,7 @@ from eigenkit.estimators._validation import NO_VARIANCE, numbers_in
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
+from eigenkit.pencil import Report
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block as Side
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
@@ -73,6 +74,8 @@ class RGCCA(Streaming, ManyViews):
         What was maximized.
     n_iter_ : int
         The most steps that a component took.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     mean_, n_components_, n_views_, n_features_in_, feature_names_in_
 
     Notes
@@ -204,10 +207,14 @@ class RGCCA(Streaming, ManyViews):
         self.criterion_ = np.array([component.criterion for component in solution])
         self.n_iter_ = max(component.n_iter for component in solution)
 
+    def _report(self, solution: list[Component]) -> Report:
+        converged = all(component.converged for component in solution)
+        return Report("one by one", self.scheme, "as asked", self.n_iter_, converged)
+
 
 def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Array]:
     """The view in the coordinates of its singular vectors, and what takes them to X."""
-    if tau == 0 and view.may_be_dense:  # units do not matter, and no column is lost beside others
+    if tau == 0 and view.decomposable:  # units do not matter, and no column is lost beside others
         alike = Side.of(view, True, view.column_squares())
         U, s, V = truncated_svd(alike.toarray(), view.n_samples, alike.grain)
         return Block(U * s, tau, 0.0, view.total, deflates), V / alike.std[:, None]

@@ -23,14 +23,15 @@ from eigenkit.estimators._folds import (
     Samples,
     Search,
     best_of,
-    held_out_score,
     one_standard_error,
+    score_table,
 )
 from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.moments import Blocks, Rows
 from eigenkit.numerics.linalg import Array, power_of_two
+from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_real, shown, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
@@ -76,6 +77,8 @@ class AlphaSearchCV(Search):
     cv_results_ : dict
         "alpha", "mean_test_score", "std_test_score" and "splitK_test_score", ready for a data
         frame.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 
@@ -123,17 +126,15 @@ class AlphaSearchCV(Search):
             # One look at all the data first: bad input is refused before it is cut into folds.
             clone(self.estimator)._take(X, y, weight)
         judge = self.estimator if self.head is None else self.head
-        rows = []
-        for fold in self._folds(problem, judge):
-            models = alpha_path(self.estimator, fold.X, fold.y, settings, fold.weight)
-            rows.append([held_out_score(model, fold, self.scoring, self.head) for model in models])
-        return np.array(settings), np.array(rows, dtype=np.float64)
+        fitted = (
+            (fold, alpha_path(self.estimator, fold.X, fold.y, settings, fold.weight))
+            for fold in self._folds(problem, judge)
+        )
+        return np.array(settings), score_table(fitted, self.scoring, self.head)
 
     def _keep(self, problem: Samples, solution: tuple[Array, Array]) -> None:
         alphas, scores = solution
-        # One standard error prefers the strongest.
-        order = np.argsort(-alphas, kind="stable") if self.rule != "min" else np.arange(len(alphas))
-        best = order[best_of(scores[:, order], self.rule)]
+        best = best_of(scores, self.rule, 0 if self.rule == "min" else alphas)
         mean = scores.mean(axis=0)
         self.alpha_ = float(alphas[best])
         self.best_score_ = float(mean[best])
@@ -144,6 +145,10 @@ class AlphaSearchCV(Search):
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
         }
         self._keep_best(problem, alpha=self.alpha_)
+
+    def _chosen(self) -> str:
+        tried = len(self.cv_results_["alpha"])
+        return f"alpha={self.alpha_:g}, chosen by cross-validation from {tried}"
 
 
 def l1_path(
@@ -244,6 +249,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         fold has no standard error: both are then the number of the least error.
     x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...
         As in :class:`PLSRegression`, with n_components_ components.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -309,6 +316,10 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         fewest = one_standard_error(errors) if len(errors) > 1 else least
         self.n_components_min_, self.n_components_one_standard_error_ = least, fewest
         return least if self.rule == "min" else fewest
+
+    def _report(self, solution: Fit) -> Report:
+        chosen = f"n_components={self.n_components_}, chosen by cross-validation"
+        return super()._report(solution).noting(chosen)
 
     def _n_wanted(self, rows: Rows, n: int) -> int:
         bound = min(n, rows.X.shape[1])

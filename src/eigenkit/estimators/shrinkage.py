@@ -16,6 +16,7 @@ from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
+from eigenkit.pencil import Report
 from eigenkit.shell import check_at_most, check_choice, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
@@ -57,6 +58,8 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
         ``predict(X)`` is ``(X - mean_) @ coef_ + intercept_``.
     intercept_ : float
     mean_ : array of shape (n_features,)
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -117,6 +120,9 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
         self.directions_ = solution.directions
         self.mean_ = self._cast(problem[0].mean)
         self.coef_ = self._cast(solution.coef(factors))
+
+    def _report(self, solution: Spectrum) -> Report:
+        return Report("spectral", "svd", "every method is a factor for each singular value")
 
     def _factors(self, spectrum: Spectrum) -> Array:
         if self.method == "ols":

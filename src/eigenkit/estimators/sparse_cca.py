@@ -76,6 +76,8 @@ class SparseCCA(CentredSides, BothSides):
     components_ : array of shape (n_components_, n_features)
         ``x_weights_.T``.
     mean_, y_mean_ : array
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Notes
@@ -159,7 +161,7 @@ class SparseCCA(CentredSides, BothSides):
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
         Zx, Zy = problem
-        pairs, n_found = solution, solution.W_x.shape[1]
+        pairs, report, n_found = solution, solution.report, solution.W_x.shape[1]
         if not n_found:
             raise ValueError(
                 "no pair of correlated projections was found: X and y share nothing that the "
@@ -167,14 +169,14 @@ class SparseCCA(CentredSides, BothSides):
             )
         what = "the number of pairs that were found"
         l = check_at_most("n_components", self.n_components, n_found, what, hint="")
-        if not pairs.converged:
+        if not report.converged:
             warn_of_stopping(
-                f"{self.method} stopped after {pairs.n_iter} sweeps above tol={self.tol:g}: "
+                f"{self.method} stopped after {report.n_iter} sweeps above tol={self.tol:g}: "
                 "increase max_iter or tol"
             )
         self.mean_, self.y_mean_ = self._cast(Zx.mean), self._cast(Zy.mean)
         self.x_weights_, self.y_weights_ = self._cast(pairs.W_x), self._cast(pairs.W_y)
-        self.n_components_, self.n_iter_ = l, max(1, pairs.n_iter)
+        self.n_components_, self.n_iter_ = l, max(1, report.n_iter)
         x_scores, y_scores = Zx.matmat(Zx.from_X(pairs.W_x)), Zy.matmat(Zy.from_X(pairs.W_y))
         self.canonical_correlations_ = self._cast(_correlations(x_scores, y_scores))
         self.components_ = np.ascontiguousarray(self.x_weights_.T)

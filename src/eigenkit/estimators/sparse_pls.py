@@ -41,7 +41,7 @@ class _SparsePairs(StreamedPLS):
         x, y = (sparsities(self, side, l) for side in ("x", "y"))
         stop = float(self.tol), int(self.max_iter)
 
-        def find(S: Array, i: int) -> tuple[Array, Array, float, int]:
+        def find(S: Array, i: int) -> tuple[Array, Array, float, int, bool]:
             return sparse_pair(S, x[i], y[i], *stop)
 
         fit = decomposed(pair.X, pair.Y, scale, l, self._deflation, find)
@@ -92,6 +92,8 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
     {explained_on_both_sides}
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     See Also
@@ -177,6 +179,8 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         Of unit length, with few non-zeros.
     coef_, intercept_, x_rotations_, x_loadings_, x_scores_, y_weights_, ...
         As in :class:`PLSDA`; ``coef_`` is zero for variables in no component.
+    report_ : Report
+        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Examples

@@ -277,13 +277,8 @@ class KeptSteps:
     an interrupted run continues.
 
     The file has a line of JSON for every step, after one that identifies the run. A line that a
-    crash has cut short counts as not done, and so do all that follow.
-
-    Parameters
-    ----------
-    path : path, optional
-    run : str
-        The :func:`identity` of the run; the file of another run is overwritten.
+    crash has cut short counts as not done, and so do all that follow. The file of a run with
+    another :func:`identity` is overwritten.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:

@@ -56,6 +56,11 @@ class Expected:
     kinds: Mapping[str, str | None] | None = None  # see Source.found; None if they are not known
     told: Mapping[str, Any] = field(default_factory=dict)  # fields of Reading, as they were given
 
+    def as_in(self, found: Mapping[str, Any]) -> Expected:
+        """The same, with the marks in numbers and the kinds of columns found in a file."""
+        marks = {name: found[name] for name in ("decimal", "thousands") if found.get(name)}
+        return replace(self, kinds=found.get("kinds"), **marks)
+
 
 @dataclass(frozen=True)
 class Reading:

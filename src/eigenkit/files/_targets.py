@@ -28,16 +28,6 @@ _FEW = 10_000
 class Target:
     """How labels in files become y, and predictions become labels.
 
-    Parameters
-    ----------
-    kind : {"classes", "labels", "numbers"}
-    names : tuple
-        Names of the classes, of the labels, or of the responses.
-    columns : tuple of str
-        The label columns of the file.
-    separator : str, optional
-        Between the labels of one cell.
-
     Examples
     --------
     >>> from eigenkit.files import target_of
@@ -48,10 +38,10 @@ class Target:
     array([[1., 0.]])
     """
 
-    kind: str
-    names: tuple[str, ...]
-    columns: tuple[str, ...] = ()
-    separator: str | None = None
+    kind: str  # one of TASKS
+    names: tuple[str, ...]  # of the classes, of the labels, or of the responses
+    columns: tuple[str, ...] = ()  # of the labels in the file
+    separator: str | None = None  # between the labels of one cell
 
     def encode(self, path: Any, labels: Any, start: int = 0) -> np.ndarray:
         """Labels of a file as y; ``start`` rows come before them."""

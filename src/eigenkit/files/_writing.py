@@ -158,21 +158,10 @@ def write_table(
     keep_formulas: bool = False,
     n_labels: int = 0,
 ) -> int:
-    """Write blocks of columns as a table; return how many rows there were.
+    """Write blocks of columns, arrays or lists, as a table; return how many rows there were.
 
-    Parameters
-    ----------
-    stream : binary file
-    kind : {"csv", "tsv", "npz", "parquet"}
-        CSV and TSV are written block by block.
-    names : sequence of str
-        Names of the columns.
-    blocks : iterable of sequences of arrays or lists
-        One array or list per column.
-    keep_formulas : bool
-        Leave text that begins with = + - @ as it is, in CSV and TSV.
-    n_labels : int
-        How many of the last columns are labels, which NPZ keeps apart from X.
+    CSV and TSV are written block by block, in which ``keep_formulas`` leaves text that begins with
+    = + - @ as it is. The last ``n_labels`` columns are labels, which NPZ keeps apart from X.
     """
     if kind in ("csv", "tsv"):
         return _write_delimited(

@@ -102,7 +102,7 @@ class ImageAnnotator(BaseEstimator):
         That of the least squared error, sets being left out: of each term, then of each
         principal component of the terms; in the regression on the sum of kernels.
     thresholds_ : array of shape (n_terms,)
-    report_ : list of TermReport
+    term_reports_ : list of TermReport
         Figures of every term, for sets that were left out.
     few_ : list of str
         Terms with fewer than 5 sets, or that all sets carry.
@@ -284,7 +284,7 @@ class ImageAnnotator(BaseEstimator):
         support = Y_sets.sum(axis=0)
         usual = np.where(Y_sets.all(axis=0), -NEVER, NEVER)
         self.thresholds_ = np.where(is_learnable(Y_sets), thresholds(Y, held_out), usual)
-        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
+        self.term_reports_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
         self.few_ = few_terms(self.terms_, support, len(Y_sets))
 
     # -- predicting --------------------------------------------------------------------

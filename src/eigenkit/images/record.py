@@ -73,7 +73,7 @@ def fitted_record(
     unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
     return {
         **_head(model, title, f"sets of images, {OTHERS}.{unseen}"),
-        "terms": _terms(model.report_),
+        "terms": _terms(model.term_reports_),
         **_sets(model, labelled, model._held_out_, model._Y_, reasons, tell),
     }
 
@@ -136,7 +136,7 @@ def predicted_record(
     given = np.full((len(sets), len(model.terms_)), np.nan) if Y is None else Y
     S, shown = _explained(model, sets, given, None, tell)
     known = ~np.isnan(given).any(axis=1)
-    reports = model.report_
+    reports = model.term_reports_
     if known.any():
         reports = term_reports(model.terms_, given[known], S[known], model.thresholds_)
     what = "new sets of images."

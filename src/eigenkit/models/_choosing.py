@@ -253,20 +253,11 @@ def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, An
 
 
 class ComponentsCV(BaseEstimator):
-    """A projection whose number of components is chosen by cross-validation, for comparisons.
+    """A projection whose number of components is chosen by cross-validation, for comparisons."""
 
-    Parameters
-    ----------
-    estimator : projection
-    cv : int
-    random_state : int
-        Of the folds.
-    """
-
-    def __init__(self, estimator: Any, cv: int = 5, random_state: int = 0) -> None:
+    def __init__(self, estimator: Any, cv: int = 5) -> None:
         self.estimator = estimator
         self.cv = cv
-        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -282,7 +273,7 @@ class ComponentsCV(BaseEstimator):
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
         kind = "classes" if y.ndim == 1 and is_classifier(self.estimator) else kind
-        rows = InMemory(kind, X, y, self.cv, self.random_state, prepare, groups=groups)
+        rows = InMemory(kind, X, y, self.cv, 0, prepare, groups=groups)
         l, _ = choose_components(self.estimator, rows)
         return clone(self.estimator).set_params(n_components=l)
 

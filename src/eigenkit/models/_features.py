@@ -30,28 +30,16 @@ _MOST_CATEGORIES = 10_000
 class TextColumn:
     """How a column of text becomes numbers.
 
-    Parameters
-    ----------
-    name : str
-    kind : {"tfidf", "hashing", "categories"}
-        Words weighed by how rare they are, words hashed, or the whole cell as one of a few
-        categories, each a feature of its own.
-    size : int
-        Number of features: the length of the vocabulary, or of the hash table.
-    ngrams : int
-        Sequences of up to this many words are features.
-    words : tuple of str
-        The vocabulary of tf-idf or the categories, in the order of the features.
-    idf : array of shape (size,)
-        Weights of the words, empty for hashing.
+    As "tfidf" it is words weighed by how rare they are, as "hashing" words hashed, and as
+    "categories" the whole cell as one of a few, each a feature of its own.
     """
 
     name: str
     kind: str
-    size: int
-    ngrams: int
-    words: tuple[str, ...]
-    idf: np.ndarray
+    size: int  # number of features: the length of the vocabulary, or of the hash table
+    ngrams: int  # sequences of up to this many words are features
+    words: tuple[str, ...]  # the vocabulary or the categories, in the order of the features
+    idf: np.ndarray  # weights of the words, empty for hashing
 
     def matrix(self, cells: list[str]) -> Any:
         """A sparse matrix with a row for each text."""
@@ -142,32 +130,15 @@ def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
 
 @dataclass(frozen=True)
 class Features:
-    """Everything between a file and the estimator.
+    """Everything between a file and the estimator."""
 
-    Parameters
-    ----------
-    names : tuple of str, optional
-        Columns of numbers by name; None where the file had no names.
-    n_numbers : int
-        How many columns of numbers.
-    text : tuple of TextColumn
-    missing : {"error", "drop", "mean", "median", "keep"}
-        "keep" leaves them to a method that skips them.
-    fill : array of shape (n_numbers,)
-        What takes the place of missing values; empty unless that is a mean or median.
-    scale : array of shape (n_features,)
-        X is divided by this; empty for no scaling.
-    index_base : int
-        Number of the first feature in svmlight files.
-    """
-
-    names: tuple[str, ...] | None
+    names: tuple[str, ...] | None  # of the columns of numbers, if the file had names
     n_numbers: int
     text: tuple[TextColumn, ...]
-    missing: str
-    fill: np.ndarray
-    scale: np.ndarray
-    index_base: int = 1
+    missing: str  # one of MISSING; "keep" leaves gaps to a method that skips them
+    fill: np.ndarray  # what takes the place of missing values; empty unless mean or median
+    scale: np.ndarray  # what X is divided by; empty for no scaling
+    index_base: int = 1  # number of the first feature in svmlight files
 
     @property
     def n_features(self) -> int:

@@ -6,6 +6,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -45,141 +46,114 @@ from eigenkit.shell import check_choice
 _MOST_ENTRIES = 20_000_000
 # Folds inside a fold, at most.
 _INNER = 3
+# The options of a fit that are about features.
+_OF_FEATURES = ("scale", "missing", "text_kind", "text_size", "ngrams")
 
 
-def fit_model(
-    source: Source,
-    method: str,
-    *,
-    data: Data | None = None,
-    task: str | None = None,
-    params: dict[str, Any] | None = None,
-    alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None,
-    cv: int = 5,
-    components: str | None = None,
-    views: Sequence[str] = (),
-    quality: bool = True,
-    classifier: str = SVM,
-    scale: str = "none",
-    missing: str = "error",
-    text_kind: str = "tfidf",
-    text_size: int = 2**16,
-    ngrams: int = 1,
-    stream: bool = False,
-    checkpoint: str | Path | None = None,
-    random_state: int = 0,
-    tick: Tick | None = None,
-    say: Callable[[str], None] | None = None,
-) -> Model:
-    """Fit features, scaling, estimator and classifier on a file.
+def fit_model(source: Source, method: str, **options: Any) -> Model:
+    """Fit features, scaling, estimator and classifier on a file; the options are those of Fit."""
+    return Fit(source, find(method), **options).model()
 
-    Parameters
-    ----------
-    source : Source
-        From :func:`eigenkit.files.open_file`; with ``groups``, no fold divides one.
-    method : str
-        A name of :data:`eigenkit.estimators.registry.METHODS`.
-    data : Data, optional
-        The file, if it was read already.
-    task : {"classes", "labels", "numbers"}, optional
-        What the labels are; found out by default.
-    params : dict, optional
-        Parameters of the estimator, as ``alpha`` or ``n_components``.
-    alphas : sequence of float, or function of X that gives one, optional
-        Choose alpha among these by cross-validation.
-    cv : int
-        Folds of that.
-    components : {"cv"}, optional
-        Choose the number of components by cross-validation.
-    views : sequence of str
-        Patterns of names of features, one for each view, for methods that take views.
-    quality : bool
-        Measure by cross-validation how good the model is on rows it has not seen.
-    classifier : {"svm", "gaussian"}
-        What predicts from the scores of a projection; Gaussians follow from sums over the rows,
-        so that the model can be followed and merged.
-    scale : {"none", "standard", "maxabs"}
-        Divide features by their standard deviation or largest absolute value.
-    missing : {"error", "drop", "mean", "median", "keep"}
-        What to do about missing values.
-    text_kind, text_size, ngrams
-        How columns of text become features.
-    stream : bool
-        Read the file in blocks, once per step, and keep none of them.
-    checkpoint : str or Path, optional
-        With ``stream``: a file for the state of the fit, from which an interrupted one goes on.
-    random_state : int
-        Of folds and classifiers.
-    tick : callable, optional
-        Called as ``tick(step, rows)`` when a step has taken in some rows.
-    say : callable, optional
-        Called with sentences that say what will be done, and how long it takes.
 
-    Returns
-    -------
-    Model
-    """
-    tick, say, found, begun = tick or unsaid, say or unsaid, find(method), time.monotonic()
-    check_choice("classifier", classifier, CLASSIFIERS)
-    if stream and source.group_name is not None:
-        raise ValueError(
-            "--groups needs all rows in memory: folds of blocks do not keep groups together; leave "
-            "--stream and --checkpoint out, or the column with --ignore."
-        )
-    if task == "classes":
-        source.take_labels_as_words()
-    read = in_blocks(source, tick) if stream else in_memory(source, data, tick)
-    blocks = partial(complete, read, missing, source.named_cells)
-    values = hashlib.sha256() if stream and checkpoint is not None else None
-    labels, _ = labels_of(source, blocks, missing, partial(note, values) if values else unsaid)
-    groups = None if stream else groups_in(source, next(iter(blocks())))
-    target = target_in(source, labels, task)
-    check_target(source.path, found, target)
-    features = learn_features(
-        source,
-        blocks,
-        scale=scale,
-        missing=missing,
-        text_kind=text_kind,
-        text_size=text_size,
-        ngrams=ngrams,
-    )
-    how_to_fold = cv, random_state, Preparation(missing, scale, features.n_numbers), classifier
-    rows: InBlocks | InMemory
-    if stream:
-        mark = _fingerprint(source, labels, features, values.hexdigest()) if values else ""
-        told = say, time.monotonic() - begun, checkpoint, mark
-        rows = InBlocks(source.path, blocks, features, target, *how_to_fold, *told)
-    else:
-        X, y = _together(source, blocks, features, target)
-        rows = InMemory(target.kind, X, y, *how_to_fold, groups, features.prepared(X))
-    given = view_params(found, view_columns(source.path, features.feature_names(), views))
-    given |= {**gap_params(found, missing), **(params or {})}
-    choice = Choice(found, given, alphas, components)
-    if isinstance(rows, InMemory):
-        choice.forecast(rows, quality, say)
-    begun = time.monotonic()
-    estimator, searches = choice.made(rows)
-    estimator = rows.fit(estimator, alphas is not None)
-    took = time.monotonic() - begun
-    how = {
-        **how_fitted(source, source.path, estimator, rows.shape[0], missing),
-        **searches,
-        "scale": scale,
-        "in_blocks": stream,
-        "seed": random_state,
-        "views": list(views),
-    }
-    if groups is not None:
-        how["groups"] = {"column": source.group_name, "n": len(np.unique(groups))}
-    linear = on_top(found, target, classifier, rows, estimator)
-    if quality and isinstance(rows, InMemory):
-        try:
+@dataclass(frozen=True)
+class Fit:
+    """What is fitted, how, and to which file."""
+
+    source: Source  # from eigenkit.files.open_file; with groups, no fold divides one
+    method: Method
+    data: Data | None = None  # the file, if it was read already
+    task: str | None = None  # "classes", "labels" or "numbers"; found out by default
+    params: dict[str, Any] | None = None  # of the estimator, as alpha or n_components
+    # Alphas to choose from by cross-validation, or a function of X that gives them.
+    alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None
+    cv: int = 5  # folds of every cross-validation
+    components: str | None = None  # "cv": choose their number by cross-validation
+    views: Sequence[str] = ()  # patterns of names of features, one for each view
+    quality: bool = True  # measure how good the model is on rows it has not seen
+    # What predicts from the scores of a projection: "svm", or "gaussian", which follows from sums
+    # over the rows, so that the model can be followed and merged.
+    classifier: str = SVM
+    scale: str = "none"  # see SCALES
+    missing: str = "error"  # see MISSING
+    text_kind: str = "tfidf"  # how columns of text become features
+    text_size: int = 2**16
+    ngrams: int = 1
+    stream: bool = False  # read the file in blocks, once per step, and keep none of them
+    # With stream: a file for the state of the fit, from which an interrupted one goes on.
+    checkpoint: str | Path | None = None
+    random_state: int = 0  # of folds and classifiers
+    tick: Tick = unsaid  # called as tick(step, rows) when a step has taken in some rows
+    say: Callable[[str], None] = unsaid  # told what will be done, and how long it takes
+
+    def model(self) -> Model:
+        """Learn what the labels are, the features, the estimator, and what stands on top."""
+        self._check()
+        rows, features, target = self._rows()
+        path, names = self.source.path, features.feature_names()
+        given = view_params(self.method, view_columns(path, names, self.views))
+        given |= {**gap_params(self.method, self.missing), **(self.params or {})}
+        choice = Choice(self.method, given, self.alphas, self.components)
+        if isinstance(rows, InMemory):
+            choice.forecast(rows, self.quality, self.say)
+        begun = time.monotonic()
+        estimator, searches = choice.made(rows)
+        estimator = rows.fit(estimator, self.alphas is not None)
+        took = time.monotonic() - begun
+        linear = on_top(self.method, target, self.classifier, rows, estimator)
+        how = {**self._how(rows, estimator), **searches}
+        if self.quality and isinstance(rows, InMemory):
             again = choice if searches else None
-            how["quality"] = _quality(estimator, rows, took, again, say)
-        except ValueError as error:  # for example, a fold lacks one of the classes
-            how |= {"quality": None, "unmeasured": str(error).split("\n")[0]}
-    return Model(found.name, features, estimator, linear, target, how)
+            how |= _measured_quality(estimator, rows, took, again, self.say)
+        return Model(self.method.name, features, estimator, linear, target, how)
+
+    def _check(self) -> None:
+        check_choice("classifier", self.classifier, CLASSIFIERS)
+        if self.stream and self.source.group_name is not None:
+            raise ValueError(
+                "--groups needs all rows in memory: folds of blocks do not keep groups together; "
+                "leave --stream and --checkpoint out, or the column with --ignore."
+            )
+
+    def _rows(self) -> tuple[InBlocks | InMemory, Features, Target]:
+        """The rows to fit to, how they become features, and what their labels are."""
+        source, begun = self.source, time.monotonic()
+        if self.task == "classes":
+            source.take_labels_as_words()
+        read = (
+            in_blocks(source, self.tick) if self.stream else in_memory(source, self.data, self.tick)
+        )
+        blocks = partial(complete, read, self.missing, source.named_cells)
+        values = hashlib.sha256() if self.stream and self.checkpoint is not None else None
+        see = partial(note, values) if values else unsaid
+        labels, _ = labels_of(source, blocks, self.missing, see)
+        groups = None if self.stream else groups_in(source, next(iter(blocks())))
+        target = target_in(source, labels, self.task)
+        check_target(source.path, self.method, target)
+        features = learn_features(source, blocks, **{k: getattr(self, k) for k in _OF_FEATURES})
+        prepare = Preparation(self.missing, self.scale, features.n_numbers)
+        how_to_fold = self.cv, self.random_state, prepare, self.classifier
+        if not self.stream:
+            X, y = _together(source, blocks, features, target)
+            held = InMemory(target.kind, X, y, *how_to_fold, groups, features.prepared(X))
+            return held, features, target
+        mark = _fingerprint(source, labels, features, values.hexdigest()) if values else ""
+        told = self.say, time.monotonic() - begun, self.checkpoint, mark
+        passed = InBlocks(source.path, blocks, features, target, *how_to_fold, *told)
+        return passed, features, target
+
+    def _how(self, rows: InBlocks | InMemory, estimator: Any) -> dict[str, Any]:
+        """What the model file says about the fit."""
+        how = {
+            **how_fitted(self.source, self.source.path, estimator, rows.shape[0], self.missing),
+            "scale": self.scale,
+            "in_blocks": self.stream,
+            "seed": self.random_state,
+            "views": list(self.views),
+        }
+        if isinstance(rows, InMemory) and rows.groups is not None:
+            n = len(np.unique(rows.groups))
+            how["groups"] = {"column": self.source.group_name, "n": n}
+        return how
 
 
 def _together(
@@ -203,6 +177,14 @@ def check_target(path: str, method: Method, target: Target) -> None:
         f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are with "
         "--task.",
     )
+
+
+def _measured_quality(*known: Any) -> dict[str, Any]:
+    """The quality, or why it is not measured: for example, a fold lacks one of the classes."""
+    try:
+        return {"quality": _quality(*known)}
+    except ValueError as error:
+        return {"quality": None, "unmeasured": str(error).split("\n")[0]}
 
 
 def _quality(

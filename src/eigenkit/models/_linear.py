@@ -38,22 +38,15 @@ CLASSIFIERS = {SVM: "linear SVM", GAUSSIAN: "Gaussian classifier"}
 class Linear:
     """Decisions ``((Z - mean) / unit) @ coef.T + intercept``, a column per label.
 
-    Parameters
-    ----------
-    mean, unit : array of shape (l,)
-        Of the training scores: those of a projection are as small as its eigenproblem makes
-        them, and a penalty should not depend on that.
-    coef : array of shape (k, l)
-    intercept : array of shape (k,)
-    kind : {"svm", "gaussian"}
-        What it was found by.
+    The scores of a projection are as small as its eigenproblem makes them, and a penalty should
+    not depend on that: ``mean`` and ``unit`` (l) are those of the training scores.
     """
 
     mean: Array
     unit: Array
-    coef: Array
+    coef: Array  # (k x l)
     intercept: Array
-    kind: str = SVM
+    kind: str = SVM  # what it was found by
 
     @property
     def words(self) -> str:

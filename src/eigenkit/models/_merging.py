@@ -21,20 +21,11 @@ from eigenkit.models._model import Model, of_more_rows
 
 
 def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True) -> Model:
-    """The model of all rows that several models have taken in.
+    """The model of all rows that several models of one method and the same columns have taken in.
 
-    Parameters
-    ----------
-    models : sequence of (name, Model)
-        Of one method and the same columns, which keep streams. Classes and labels are matched by
-        their names; one that a site has never seen counts as absent there.
-    keep_rows : bool
-        Whether recent rows may stay as they came, as in every stream. If not, they become sums:
-        the model is the same up to rounding, and can be followed and merged as before.
-
-    Returns
-    -------
-    Model
+    Classes and labels are matched by their names; one that a site has never seen counts as absent
+    there. Recent rows stay as they came, as in every stream; without ``keep_rows`` they become
+    sums: the model is the same up to rounding, and can be followed and merged as before.
     """
     (first_name, first), *others = models
     for name, model in models:

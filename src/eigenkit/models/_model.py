@@ -28,29 +28,14 @@ _PARTS: dict[str, Any] = {"features": Features, "linear": Linear, "target": Targ
 
 @dataclass(frozen=True)
 class Model:
-    """Features, scaling, estimator and classifier, with the names and how it was fitted.
+    """Features, scaling, estimator and classifier, with the names and how it was fitted."""
 
-    Parameters
-    ----------
-    method : str
-        Name in :data:`eigenkit.estimators.registry.METHODS`.
-    features : Features
-        From rows of a file to X.
-    estimator : fitted estimator
-    linear : Linear, optional
-        The classifier on top of a projection.
-    target : Target
-        What is predicted.
-    how : dict
-        How and on what it was fitted, with versions; plain JSON values.
-    """
-
-    method: str
-    features: Features
+    method: str  # a name in eigenkit.estimators.registry.METHODS
+    features: Features  # from rows of a file to X
     estimator: Any
-    linear: Linear | None
-    target: Target
-    how: dict[str, Any]
+    linear: Linear | None  # the classifier on top of a projection
+    target: Target  # what is predicted
+    how: dict[str, Any]  # how and on what it was fitted, with versions; plain JSON values
 
     @property
     def projects(self) -> bool:
@@ -59,11 +44,9 @@ class Model:
 
     def expected(self) -> Expected:
         """The columns that a file must have, and how it is read by default."""
-        found = self.how["found"]
-        marks = {name: found[name] for name in ("decimal", "thousands") if found.get(name)}
         told = {n: v for n, v in self.how.get("told", {}).items() if type(v) is REMEMBERED.get(n)}
-        expected = self.features.expected(self.target.columns)
-        return replace(expected, kinds=found.get("kinds"), told=told, **marks)
+        expected = self.features.expected(self.target.columns).as_in(self.how["found"])
+        return replace(expected, told=told)
 
     def transform(self, path: str, block: Block) -> Array:
         """Components of some rows of a file."""

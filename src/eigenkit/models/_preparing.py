@@ -48,13 +48,6 @@ def divided(X: Any, scale: np.ndarray) -> Any:
 class Preparation:
     """Filling in and scaling, learned from some rows and applied to others.
 
-    Parameters
-    ----------
-    missing : {"error", "drop", "mean", "median", "keep"}
-    scale : {"none", "standard", "maxabs"}
-    n_numbers : int, optional
-        Columns after these come from text, in which nothing is missing.
-
     Examples
     --------
     >>> import numpy as np
@@ -65,9 +58,9 @@ class Preparation:
            [5.]])
     """
 
-    missing: str
-    scale: str
-    n_numbers: int | None = None
+    missing: str  # one of MISSING
+    scale: str  # one of SCALES
+    n_numbers: int | None = None  # columns after these come from text, in which nothing is missing
 
     @property
     def learns(self) -> bool:

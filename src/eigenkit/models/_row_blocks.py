@@ -176,8 +176,10 @@ class RowBlocks(Blocks):
             The columns of the labels: names, patterns or positions.
         task : {"classes", "labels", "numbers"}, optional
             What the labels are; found out by default.
-        scale, missing
-            As for :func:`eigenkit.models.fit_model`.
+        scale : {"none", "standard", "maxabs"}
+            Divide features by their standard deviation or largest absolute value.
+        missing : {"error", "drop", "mean", "median", "keep"}
+            What to do about missing values.
         scratch : str, optional
             A folder for the scratch file; by default that for temporary files (``TMPDIR``).
         on_error : {"raise", "skip"}

@@ -33,10 +33,7 @@ class Place:
 class Scratch:
     """Arrays in a temporary file without a name, which vanishes with its handle or process.
 
-    Parameters
-    ----------
-    folder : str, optional
-        Where; by default the folder for temporary files (``TMPDIR``).
+    By default it is in the folder for temporary files (``TMPDIR``).
     """
 
     def __init__(self, folder: str | None = None) -> None:

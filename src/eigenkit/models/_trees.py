@@ -26,41 +26,27 @@ from eigenkit.models._container import damaged
 from eigenkit.shell import is_fitted_name, with_article
 
 # Frozen records and parts of estimators that are kept beside the methods themselves.
-CLASSES = {
-    "Report": "eigenkit.pencil:Report",
-    "SharedLatent": "eigenkit.solvers.two_views:SharedLatent",
-    "Choice": "eigenkit.solvers:Choice",
-    "Kernel": "eigenkit.kernels:Kernel",
-    "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",
-    "Intake": "eigenkit.estimators._streams:Intake",
-    "Rows": "eigenkit.moments:Rows",
-    "Factor": "eigenkit.moments:Factor",
-    "Moments": "eigenkit.moments:Moments",
-    "ClassMoments": "eigenkit.moments:ClassMoments",
-    "Estimator": "eigenkit.estimators._estimator:Estimator",  # a view of several
-    "PLSCanonical": "eigenkit.estimators:PLSCanonical",  # these three have streams, but no method
-    "PLSSVD": "eigenkit.estimators:PLSSVD",
-    "ShrinkageRegression": "eigenkit.estimators:ShrinkageRegression",
-    "Spectrum": "eigenkit.solvers.shrinkage:Spectrum",
-    "Step": "eigenkit.solvers.kernel_weights:Step",
-    "PyramidMatch": "eigenkit.kernels.sets:PyramidMatch",
-    "UniformBins": "eigenkit.kernels.sets._pyramid:UniformBins",
-    "Vocabulary": "eigenkit.kernels.sets._vocabulary:Vocabulary",
-    "MeanMap": "eigenkit.kernels.sets:MeanMap",
-    "FisherVectors": "eigenkit.kernels.sets:FisherVectors",
-    "Mixture": "eigenkit.kernels.sets._fisher:Mixture",
-    "Pooled": "eigenkit.kernels.sets:Pooled",
-    "VisualWords": "eigenkit.kernels.sets:VisualWords",
-    "ImageAnnotator": "eigenkit.images:ImageAnnotator",
-    "Descriptor": "eigenkit.images:Descriptor",
-    "Plan": "eigenkit.images:Plan",
-    "TermReport": "eigenkit.images:TermReport",
-    "ViewKernel": "eigenkit.images.kernels:ViewKernel",
-    "Targets": "eigenkit.images.ridge:Targets",
-    "Ridge": "eigenkit.images.ridge:Ridge",
-    "Second": "eigenkit.images.committee:Second",
-    "Preparation": "eigenkit.images.kernels:Preparation",
+_HOMES = {
+    "eigenkit.pencil": "Report",
+    "eigenkit.solvers.two_views": "SharedLatent",
+    "eigenkit.solvers": "Choice",
+    "eigenkit.kernels": "Kernel PrecomputedKernel",
+    "eigenkit.estimators._streams": "Intake",
+    "eigenkit.moments": "Rows Factor Moments ClassMoments",
+    "eigenkit.estimators._estimator": "Estimator",  # a view of several
+    "eigenkit.estimators": "PLSCanonical PLSSVD ShrinkageRegression",  # streams without a method
+    "eigenkit.solvers.shrinkage": "Spectrum",
+    "eigenkit.solvers.kernel_weights": "Step",
+    "eigenkit.kernels.sets": "PyramidMatch MeanMap FisherVectors Pooled VisualWords",
+    "eigenkit.kernels.sets._pyramid": "UniformBins",
+    "eigenkit.kernels.sets._vocabulary": "Vocabulary",
+    "eigenkit.kernels.sets._fisher": "Mixture",
+    "eigenkit.images": "ImageAnnotator Descriptor Plan TermReport",
+    "eigenkit.images.kernels": "ViewKernel Preparation",
+    "eigenkit.images.ridge": "Targets Ridge",
+    "eigenkit.images.committee": "Second",
 }
+CLASSES = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
 # Parameters that estimators no longer have, but earlier files hold; predictions do not need them.
 RETIRED = {"penalty", "l1_ratio"}
 # Parameters that earlier files lack: their models were fitted with the defaults.

@@ -176,7 +176,7 @@ def _gathered(blocks: Iterable[Block]) -> _Gathered:
 def _on_triangle(problem: Problem, factor: Array) -> Problem:
     pencil, Z = problem.pencil, problem.pencil.Z
     R, H = _triangle(pencil, factor)
-    known = Z.total, Z.of_one, Z.n_samples, Z.eps
+    known = Z.total, Z.one, Z.n_samples, Z.eps
     small = Centered.behind(R, problem.mean, *known)
     return replace(problem, pencil=Pencil(small, H, pencil.alpha))
 

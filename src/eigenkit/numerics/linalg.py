@@ -149,6 +149,22 @@ def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array,
     return U[:, keep], s[keep], Vt[keep].T
 
 
+def graded_svd(A: Array) -> tuple[Array, Array, Array]:
+    """U, s, V of A by Jacobi's method: small ones keep their digits beside long rows or columns."""
+    if A.shape[0] < A.shape[1]:
+        V, s, U = graded_svd(A.T)
+        return U, s, V
+    if not A.size:  # LAPACK would complain on standard output
+        return A, np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
+    row_pivoting, thin, no_perturbation = 2, 0, 0
+    with blas_threads(A.shape[1]):
+        found = sla.lapack.dgejsv(A, row_pivoting, thin, thin, jobp=no_perturbation)
+    s, U, V, scale, _, info = found
+    if info:
+        raise np.linalg.LinAlgError(f"LAPACK's dgejsv failed on a matrix of {A.shape}: {info}")
+    return U, s * (scale[0] / scale[1]), V
+
+
 def largest_first(values: Array) -> np.ndarray:
     """The order of decreasing values; those that are equal up to rounding stay as they come.
 

@@ -80,6 +80,9 @@ SOLVABLE = 1e-13
 # A difference of squares below this share of them has lost too many digits: eleven are left here.
 DIFFERENCE = 1e-5
 
+# What has become shorter than this share is known to a digit more when it is computed anew.
+ONE_DIGIT = 0.1
+
 # -- what users give -----------------------------------------------------------------------
 
 # How far from symmetric, and how negative, a kernel or a graph may be: those that come from files

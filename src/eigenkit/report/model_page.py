@@ -24,20 +24,8 @@ def model_html(
 ) -> str:
     """One HTML page without scripts.
 
-    Parameters
-    ----------
-    record : dict
-        As ``eigenkit inspect --json`` prints it.
-    lines : list of str
-        The model in sentences.
-    facts : dict of str to str
-        How it was fitted.
-    steps : list of str
-        Commands to go on with.
-
-    Returns
-    -------
-    str
+    The ``record`` is what ``eigenkit inspect --json`` prints, ``lines`` are the model in sentences,
+    ``facts`` how it was fitted, and ``steps`` commands to go on with.
     """
     how = record["fitted"]
     shown = {name: visible(value, 200) for name, value in facts.items()}

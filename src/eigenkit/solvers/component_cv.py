@@ -56,7 +56,7 @@ class Linear:
 
 def whole_gram(Z: Centered, n_components: int, n_folds: int) -> Array | None:
     """Z'Z where updating it pays for cross-validation; None for sparse and for wide data."""
-    pays = Z.may_be_dense and gram_pays(Z, n_components * n_folds // 2)
+    pays = Z.decomposable and gram_pays(Z, n_components * n_folds // 2)
     return Z.gram() if pays else None
 
 
@@ -166,7 +166,7 @@ class _Updated:
         trace = float(np.sum(G.diagonal() * f**2))
         grains = self.Z.grain(G.diagonal()) * f, self.Y.grain() * g
         products = xy, yy, trace, *grains, gram
-        return CrossProducts(*products, lambda r: sides()[0].gram_product(r), sides=sides)
+        return CrossProducts(*products, lambda r: sides()[0].gram_product(r), sides)
 
     def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data import Data
+from eigenkit.data import Data, sum_of_squares
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
@@ -62,10 +62,15 @@ def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
 
 
 def _directions(Z: Any, H: Any, rank: int | str) -> tuple[Array, float]:
-    all_at_once = not Z.has_rows or _wide(*H.shape) or _small(*H.shape)
-    if isinstance(rank, str) and not all_at_once:
+    n, k = H.shape
+    if Z.has_rows and n < k and n * k <= FEW_ENTRIES:
+        squares, V, total = _by_rows(np.asarray(H))
+    elif not Z.has_rows or (min(n, k) <= MANY and k <= 2 * MANY):
+        squares, V, total = _by_gram(Z.within(H))
+    elif isinstance(rank, str):
         return _main_directions(H, Z.squares_of(H))
-    squares, V, total = _leading(Z, H, rank)
+    else:
+        squares, V, total = *_lanczos(H, rank + 1, *FINE), Z.squares_of(H)
     r = rank if isinstance(rank, int) else _enough(squares, total)
     r = min(r, int(np.sum(above_rounding(squares, 1))))
     rest = float(squares[r]) if r < len(squares) else max(0.0, total - float(squares.sum()))
@@ -73,7 +78,7 @@ def _directions(Z: Any, H: Any, rank: int | str) -> tuple[Array, float]:
 
 
 class _Turned:
-    """H Q for products: H has n rows, and may be sparse."""
+    """H Q for products, which costs as much as Z'H: many methods never need it."""
 
     __array_ufunc__ = None
 
@@ -87,10 +92,9 @@ class _Turned:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.H @ self.Q)
 
-    def squares(self) -> float:
-        """The sum of all squares."""
-        H = np.asarray(self)
-        return float(np.sum(H * H))
+    def column_squares(self) -> Array:
+        """The sums of squares of the columns."""
+        return sum_of_squares(np.asarray(self))
 
 
 def narrowed(pencil: Pencil) -> tuple[Pencil, Array]:
@@ -107,29 +111,20 @@ def leading(values: Array, rank: int | str) -> tuple[int, float]:
     return min(r, len(values)), float(values[r]) if r < len(values) else 0.0
 
 
-def _wide(n: int, k: int) -> bool:
-    return n < k and n * k <= FEW_ENTRIES
+# Squared singular values (decreasing) and right singular vectors of H, and the sum of all squares:
 
 
-def _small(n: int, k: int) -> bool:
-    return min(n, k) <= MANY and k <= 2 * MANY
+def _by_rows(H: Array) -> tuple[Array, Array, float]:
+    """H = R'Q' with Q of k x n: no squares are formed, and nothing of k x k."""
+    Q, R = sla.qr(H.T, mode="economic")
+    _, s, Vt = sla.svd(R.T)
+    return s**2, np.asarray(Q @ Vt.T), float(np.sum(s**2))
 
 
-def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
-    """Squared singular values (decreasing) and right singular vectors, one more than ``rank``;
-    and the sum of all squares."""
-    n, k = H.shape
-    if Z.has_rows and _wide(n, k):
-        # H = R'Q' with Q of k x n: no squares are formed, and nothing of k x k
-        Q, R = sla.qr(np.asarray(H).T, mode="economic")
-        _, s, Vt = sla.svd(R.T)
-        return s**2, np.asarray(Q @ Vt.T), float(np.sum(s**2))
-    if isinstance(rank, str) or not Z.has_rows or _small(n, k):
-        G = Z.within(H)
-        values, V = eigenpairs(G)
-        count = k if isinstance(rank, str) else rank + 1
-        return np.maximum(values[:count], 0.0), V[:, :count], float(np.trace(G))
-    return *_lanczos(H, rank + 1, *FINE), Z.squares_of(H)
+def _by_gram(G: Array) -> tuple[Array, Array, float]:
+    """From H'H."""
+    values, V = eigenpairs(G)
+    return np.maximum(values, 0.0), V, float(np.trace(G))
 
 
 def _main_directions(H: Any, total: float) -> tuple[Array, float]:
@@ -181,7 +176,7 @@ def reduction(pencil: Pencil) -> Reduction:
     """
     Z, H = pencil.Z, np.asarray(pencil.H)
     with blas_threads(min(Z.shape)):
-        if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
+        if Z.shape[0] > Z.shape[1] and Z.decomposable:
             return _tall_reduction(Z, H)
         U, s, V = Z.triplets()
         return _spectral_reduction(s, V, U.T @ H)

@@ -51,7 +51,7 @@ class CrossProducts:
     """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data.
 
     ``grain`` and ``grain_y`` hold the lengths that columns of X and Y may have by rounding;
-    ``sides`` gives X and Y themselves (None where only their products are known).
+    ``sides`` gives X and Y themselves.
     """
 
     xy: Array
@@ -61,8 +61,8 @@ class CrossProducts:
     grain_y: Array
     gram: Array | None
     from_data: Callable[[Array], Array]
+    sides: Callable[[], tuple[Products, Array]]
     own_threads: AbstractContextManager[Any] = Data.threads
-    sides: Callable[[], tuple[Products, Array]] | None = None
 
     def apply(self, r: Array) -> tuple[Array, float]:
         """X'X r and r'X'X r."""
@@ -182,7 +182,6 @@ def blocks(
         trace = float(np.sum(squares * X.factor**2))
     products = X.rmatmat(right), right.T @ right
     grains = X.grain, B.grain
-    cross = CrossProducts(
-        *(*products, trace, *grains, G, X.gram_product, Z.threads), sides=lambda: (X, B.toarray())
-    )
+    sides = lambda: (X, B.toarray())  # noqa: E731
+    cross = CrossProducts(*products, trace, *grains, G, X.gram_product, sides, Z.threads)
     return X, B, cross

@@ -9,7 +9,6 @@ deflation   method                what is removed
 regression  PLS2 (PLS1: k = 1)    X and Y by t:   S -= (t't) p q',  q = Y't / t't
 canonical   PLS Mode A            X by t, Y by u: S -= p w'S + S c q' - sigma p q'
 simpls      SIMPLS                S by the span of the loadings p: S -= v v'S
-svd         PLS-SB                S by the pair itself: S -= sigma w c'
 =========== ===================== ====================================================
 
 X_i is never formed. Its scores are those of X with rotated weights, and its loadings follow
@@ -21,8 +20,8 @@ so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gr
 where it is cheap and accurate enough, from the data otherwise. NIPALS, which deflates X and Y
 themselves, is the reference (:mod:`eigenkit.solvers.nipals`).
 
-Where one component has a much larger covariance than all after it, subtracting it from S leaves
-the rounding of X'Y: S is then computed once more from the data, with Y deflated before it is
+Where little is left of S, it is the rounding of X'Y in part. That is relative to the length of Y:
+if Y has become short as well, S is computed once more from the data, with Y deflated before it is
 multiplied by X' (:meth:`_State.renew`).
 
 Sparse PLS takes other pairs (:func:`sparse_pair`): from the leading singular pair of S on, in turn,
@@ -36,7 +35,7 @@ the largest entry, or the largest entry that is not to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import lapack
@@ -44,7 +43,8 @@ from scipy.linalg import lapack
 from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, eigenpairs, normalized, power_of_two, signs
-from eigenkit.numerics.tolerances import DIFFERENCE, EPS, RANK_TOL
+from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ONE_DIGIT, along
+from eigenkit.pencil import Report
 from eigenkit.solvers.cross_products import CrossProducts, Products, rounding
 from eigenkit.solvers.lasso import Sparsity, settled_pair
 
@@ -69,6 +69,7 @@ class Components:
     y_taken: Array
     singular_values: Array
     n_iter: tuple[int, ...]
+    report: Report = field(compare=False)
 
     def __len__(self) -> int:
         return int(self.x_weights.shape[1])
@@ -110,10 +111,10 @@ class Side:
 
 @dataclass
 class _State:
-    """S, what was found so far, and Y'Y of what is left of Y.
+    """S, what was found so far, and Y'Y of what was left of Y when S was computed from data.
 
-    ``large`` is the norm of S when it was last computed from data, ``least`` the size below which
-    a singular value is rounding of it.
+    ``large`` is the norm of S and ``seen`` the number of components at that time, ``least`` the
+    size below which a singular value is rounding of it.
     """
 
     cross: CrossProducts
@@ -125,7 +126,11 @@ class _State:
     yy: Array
     large: float
     least: float
-    renewed: bool = False
+    seen: int = 0
+
+    @property
+    def renewed(self) -> bool:
+        return self.seen > 0
 
     def score(self, r: Array) -> tuple[Array, float] | None:
         """X'X r and t't for the score t = X r; None if X has nothing left in t."""
@@ -139,9 +144,10 @@ class _State:
         return self.cross.is_rounding(r, c, self.unit * sigma, self.yy)
 
     def renew(self, left: Left) -> None:
-        """S and Y'Y from the data without the components found, where S has lost its digits."""
-        size = float(np.linalg.norm(self.S))
-        if self.cross.sides is None or size > DIFFERENCE * self.large:
+        """S and Y'Y from the data without the components found, where that restores digits."""
+        square, taken = float(np.trace(self.yy)), float(self.y.taken[self.seen : self.y.n].sum())
+        short = square - taken <= ONE_DIGIT**2 * square
+        if not short or np.linalg.norm(self.S) > DIFFERENCE * self.large:
             return
         X, Y = self.cross.sides()
         Y, F = left(self, X, Y)
@@ -149,7 +155,7 @@ class _State:
         V = self.basis[: self.x.n]
         self.S[:] = (S - V.T @ (V @ S)) / self.unit if len(V) else S / self.unit
         self.yy = Y.T @ Y
-        self.large, self.renewed = float(np.linalg.norm(self.S)), True
+        self.large, self.seen = float(np.linalg.norm(self.S)), self.y.n
         length = np.sqrt(self.cross.trace * np.vdot(F, F))
         self.least = min(self.least, EPS * max(S.shape) * float(length) / self.unit)
 
@@ -160,7 +166,7 @@ Deflation = Callable[[_State, Array, Array, float], bool]
 Left = Callable[[_State, Products, Array], tuple[Array, Array]]
 
 
-def _without(T: Array, Y: Array) -> Array:
+def without(T: Array, Y: Array) -> Array:
     """Y outside the span of the scores T."""
     T = T / np.linalg.norm(T, axis=0)
     for _ in range(3):  # T is orthogonal but for traces of longer scores, fewer each round
@@ -169,18 +175,13 @@ def _without(T: Array, Y: Array) -> Array:
 
 
 def _left_by_x(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
-    F = _without(X.matmat(s.x.R[: s.x.n].T), Y)
+    F = without(X.matmat(s.x.R[: s.x.n].T), Y)
     return F, F
 
 
 def _left_by_both(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
-    Y = _without(Y @ s.y.R[: s.y.n].T, Y)
+    Y = without(Y @ s.y.R[: s.y.n].T, Y)
     return Y, _left_by_x(s, X, Y)[1]
-
-
-def _left_by_pairs(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
-    F = s.y.outside(Y.T).T
-    return F, F
 
 
 def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
@@ -233,33 +234,26 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
     return True
 
 
-def _svd(s: _State, w: Array, c: Array, sigma: float) -> bool:
-    if s.is_rounding(w, c, sigma):
-        return False
-    s.S -= (sigma * w)[:, None] * c
-    s.x.keep(w, w, w, np.nan)
-    s.y.keep(c, c, c, np.nan)
-    return True
-
-
 DEFLATIONS: dict[str, Deflation] = {
     "regression": _regression,
     "canonical": _canonical,
     "simpls": _simpls,
-    "svd": _svd,
 }
 
 LEFT: dict[str, Left] = {
     "regression": _left_by_x,
     "canonical": _left_by_both,
     "simpls": _left_by_x,
-    "svd": _left_by_pairs,
 }
 
 
-# A pair of unit weights (w, c) for S, sigma = w'S c, and the steps it took; called with the
-# number of components before it.
-FindPair = Callable[[Array, int], tuple[Array, Array, float, int]]
+# What products with X'X are made from, and why.
+GRAM = ("gram", "X'X is known, or takes less time than passes over X")
+PASSES = ("passes", "passes over X take less time or memory than X'X")
+
+# A pair of unit weights (w, c) for S, sigma = w'S c, the steps it took and whether they converged;
+# called with the number of components before it.
+FindPair = Callable[[Array, int], tuple[Array, Array, float, int, bool]]
 
 
 def decompose(
@@ -270,7 +264,7 @@ def decompose(
     ``find`` gives the pairs of weights, which are kept as they are; by default it takes the
     leading singular pairs.
     """
-    pair = find or (lambda S, _: (*leading_pair(S), 1))
+    pair = find or (lambda S, _: (*leading_pair(S), 0, True))
     d, k = cross.xy.shape
     # So that squares stay in range; dividing by a power of two rounds nothing.
     unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
@@ -280,10 +274,11 @@ def decompose(
     state = _State(cross, unit, S, x, y, basis, cross.yy, large, EPS * max(d, k) * large)
     values: list[float] = []
     n_iter: list[int] = []
+    converged = True
     with cross.threads():
         for i in range(n_components):
             state.renew(LEFT[deflation])
-            w, c, sigma, steps = pair(S, i)
+            w, c, sigma, steps, settled = pair(S, i)
             if sigma <= state.least:
                 break
             if not DEFLATIONS[deflation](state, w, c, sigma):
@@ -292,7 +287,10 @@ def decompose(
                 state.y.W[i] = c  # where y is regressed on t, its loadings stand there
             values.append(sigma)
             n_iter.append(steps)
-    return components_of(state.x, state.y, unit * np.array(values), n_iter)
+            converged = converged and settled
+    how = GRAM if cross.gram is not None else PASSES
+    report = Report("deflation", *how, max(n_iter, default=0), converged)
+    return components_of(state.x, state.y, unit * np.array(values), n_iter, report)
 
 
 def leading_pair(S: Array) -> tuple[Array, Array, float]:
@@ -319,11 +317,11 @@ def _leading_eigenvector(M: Array) -> Array:
 
 def sparse_pair(
     S: Array, x: Sparsity, y: Sparsity, tol: float, max_iter: int
-) -> tuple[Array, Array, float, int]:
-    """Unit w and c, w'S c, and the steps until neither changes by more than ``tol``."""
+) -> tuple[Array, Array, float, int, bool]:
+    """Unit w and c, w'S c, the steps until neither changes by more than ``tol``, and whether."""
     w, c, sigma = leading_pair(S)
     if sigma == 0.0:
-        return w, c, sigma, 1
+        return w, c, sigma, 1, True
     products = lambda c: S @ c, lambda w: w @ S
     w, c, steps, change = settled_pair(products, (w, c), (x, y), tol, max_iter)
     if change > tol:
@@ -331,16 +329,16 @@ def sparse_pair(
             f"sparse PLS stopped after max_iter={max_iter} steps with weights still changing by "
             f"{change:.1e}: increase max_iter or tol"
         )
-    return w, c, float(w @ S @ c), steps
+    return w, c, float(w @ S @ c), steps, change <= tol
 
 
-def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Components:
+def components_of(x: Side, y: Side, values: Array, n_iter: list[int], report: Report) -> Components:
     """The arrays with components as columns, the largest entry of every x-weight positive."""
     l = len(values)
     sign = signs(x.W[:l].T)
     xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
     of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.taken[:l])
-    return Components(*of_x, *of_y, values, tuple(n_iter))
+    return Components(*of_x, *of_y, values, tuple(n_iter), report)
 
 
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
@@ -351,7 +349,9 @@ def inverse_rotations(weights: Array, loadings: Array) -> Array:
 # -- from inner products alone ----------------------------------------------------------
 
 
-def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]:
+def deflated(
+    Z: Data, H: Array, grain: Array | float, n_components: int
+) -> tuple[Array, Array, Array]:
     """Partial least squares (both sides deflated by the scores of Z) from inner products.
 
     For every component c is the leading eigenvector of Y'K Y, u = Y c,
@@ -360,9 +360,10 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
 
     with T the normalized scores so far. K itself needs no deflation, as T'u = 0. Returns the
     dual rotations R (scores K R), the loadings of H and the eigenvalues. There are fewer than
-    ``n_components`` columns where nothing is left of H, or nothing but rounding of K.
+    ``n_components`` columns where nothing is left of H but rounding (its columns have up to
+    ``grain`` of it), or nothing but rounding of K.
     """
-    Y, n = H.copy(), len(H)
+    Y, n, scale = H.copy(), len(H), float(np.linalg.norm(H))
     T, R = np.empty((n, 0)), np.empty((n, 0))
     top = 0.0  # of the eigenvalues of K, as far as they were seen
     lengths: list[float] = []
@@ -373,7 +374,8 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
         values, C = eigenpairs(Y.T @ KY)
         u = Y @ C[:, :1]
         uu = float(np.vdot(u, u))
-        if uu <= RANK_TOL * np.vdot(H, H) or values[0] <= max(Z.noise(0.0), RANK_TOL * top) * uu:
+        least = float(along(C[:, :1], grain)[0])
+        if uu <= max(least, EPS * n * scale) ** 2 or values[0] <= Z.noise(top) * uu:
             break
         top = max(top, values[0] / uu)
         t, r = _next_score(Z, u, T, R)

@@ -88,9 +88,9 @@ class Linked(Data):
         self.weight, self.one = None, one_sample(weight)  # the rows carry their weights
         self.total, self.n_samples = float(self.counts.sum()), len(self.kept)
         self.mean, self.constant = Z.mean, Z.constant
-        self.one_ridge, self.products = Z.one_ridge, Z.products
+        self.products = Z.products
         self._share = (self.total + float(N.data @ N.data)) / Z.shape[0]
-        self.may_be_dense = 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
+        self.decomposable = 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
         self.ridge, self.to_X, self.from_X = Z.ridge, Z.to_X, Z.from_X  # type: ignore[method-assign]
         self.threads = Z.threads
 

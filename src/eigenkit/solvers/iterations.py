@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import fits
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import one_number
@@ -15,24 +14,21 @@ from eigenkit.solvers.krylov import ROUND, Dual, Run, block_cg, block_cg_mixed, 
 from eigenkit.solvers.regression import Regression
 
 
-def cg(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
+def cg(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
 
     In float32 with corrections in float64 where Z offers that; not for a grid that must be
     solved to more digits than float32 has, as corrections are made for one ridge at a time.
     """
-    Z, problems = pencil.Z, [pencil.at(alpha) for alpha in alphas]
-    ridges = [one_number(Z.ridge(alpha)) for alpha in alphas]
-    grain = _grain(pencil, min(ridges))
+    pencil, ridges = problems[0], [one_number(problem.ridge) for problem in problems]
+    Z, grain = pencil.Z, _grain(pencil, min(ridges))
     if grain > 0 and _hidden(Z):
-        return [None for _ in alphas]
+        return [None for _ in problems]
     ridged = min(ridges) > 0 and grain == 0
     single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
     solve = block_cg_mixed if single else block_cg
     with Z.threads:
-        if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
+        if ridged and not Z.primal:
             H = np.asarray(pencil.H)
             runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
             found = zip(problems, runs, ridges, strict=True)
@@ -65,24 +61,21 @@ def _hidden(Z: Data) -> bool:
     """Whether the worst column has more rounding than others have spread, which an SVD can tell."""
     squares = np.asarray(Z.column_squares())
     least = np.min(squares[squares > 0], initial=np.inf)
-    possible = Z.may_be_dense or (not Z.has_rows and fits(Z.shape[1]))
-    return bool(least < np.max(Z.grain()) ** 2) and possible
+    return bool(least < np.max(Z.grain()) ** 2) and Z.decomposable
 
 
-def lsqr(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
+def lsqr(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
-    small = pencil.compressed()
+    small = problems[0].compressed()
     with small.Z.threads:
-        return [_lsqr(pencil.at(alpha), small, tol, max_iter) for alpha in alphas]
+        return [_lsqr(problem, small, tol, max_iter) for problem in problems]
 
 
 def _lsqr(problem: Pencil, small: Pencil, tol: float, max_iter: int) -> Regression | None:
     Z, H, ridge = small.Z, np.asarray(small.H), problem.ridge
     n, d = Z.shape
     floor, ridged = _grain(small, float(np.min(ridge))), bool(np.any(ridge))
-    if floor > 0 and Z.may_be_dense and (ridged or _hidden(Z)):
+    if floor > 0 and Z.decomposable and (ridged or _hidden(Z)):
         return None  # rounding hides columns, or a ridge is too small to hold it down
     if not ridged:
         return _found(problem, *block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))

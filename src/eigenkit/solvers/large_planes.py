@@ -31,6 +31,7 @@ from eigenkit.data import SparseRows
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, fixed_start
 from eigenkit.numerics.tolerances import EPS
+from eigenkit.pencil import Report
 from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
 
@@ -42,6 +43,8 @@ STEPS = 300
 ENOUGH = 10
 # The smallest relative pivot of Cholesky: below it, a pivot is rounding.
 LEAST = 1e-6
+
+PRODUCTS = "the rows are sparse, and too many and too wide for a matrix of either order"
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,8 @@ def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
             f"of its parts; alpha={alpha:g} is small beside the mean squared length of a row, "
             f"{length:.2g}: try values from {ENOUGH * length:.2g} on"
         )
-    return Planes(Z, 1 / (1 + found), steps)
+    report = Report("planes", "products", PRODUCTS, steps, worst <= TOL, residual=worst)
+    return Planes(Z, 1 / (1 + found), report)
 
 
 def largest_quotients(

@@ -84,9 +84,10 @@ def _runs(
     smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
     sparse = [alpha for alpha in alphas if alpha * l1_ratio != 0]
     done, whole = {}, np.eye(T.shape[1])
-    runs = regress(Pencil(Z, T, smooth[0]), smooth, settings) if smooth else []
-    for alpha, (found, report) in zip(smooth, runs, strict=True):
-        done[alpha] = found.settle(whole)[0], report
+    if smooth:
+        first = Pencil(Z, T, smooth[0])
+        for found, report in regress([first.at(alpha) for alpha in smooth], settings):
+            done[found.problem.alpha] = found.settle(whole)[0], report
     if sparse:
         answers, sweeps = coordinate_descent(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter

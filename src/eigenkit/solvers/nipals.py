@@ -15,6 +15,7 @@ import numpy as np
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, normalized, ratio, truncated_svd
 from eigenkit.numerics.tolerances import EPS
+from eigenkit.pencil import Report
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
 
@@ -43,8 +44,9 @@ def nipals(
     x, y = Side(X.shape[1], n_components), Side(Y.shape[1], n_components)
     values: list[float] = []
     n_iter: list[int] = []
+    converged = True
     for _ in range(n_components):
-        w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
+        w, t, c, steps, settled = _alternate(X, Y, M, tol, max_iter)
         u = Y @ c
         sigma, r = float(w @ (X.T @ u)), x.rotate(w)
         largest = min(values[0] if values else 0.0, float(np.sqrt(trace * (u @ u))))
@@ -65,7 +67,9 @@ def nipals(
             y.keep(c, y.rotate(c), q, float(u @ u))
         values.append(sigma)
         n_iter.append(steps)
-    return components_of(x, y, np.array(values), n_iter)
+        converged = converged and settled
+    report = Report("deflation", "nipals", "as asked", max(n_iter, default=0), converged)
+    return components_of(x, y, np.array(values), n_iter, report)
 
 
 def _regress(A: Array, b: Array, M: Array | None) -> Array:
@@ -76,8 +80,8 @@ def _regress(A: Array, b: Array, M: Array | None) -> Array:
 
 def _alternate(
     X: Array, Y: Array, M: Array | None, tol: float, max_iter: int
-) -> tuple[Array, Array, Array, int]:
-    """w, t, c (unit length) where the alternating regressions settle, and their number."""
+) -> tuple[Array, Array, Array, int, bool]:
+    """w, t, c (unit length) where the alternating regressions settle; steps, and whether."""
     u = Y[:, np.argmax(np.einsum("ij,ij->j", Y, Y))]
     w = np.zeros(X.shape[1])
     steps = 0
@@ -88,14 +92,15 @@ def _alternate(
         t = _regress(X, w, M)
         c = normalized(Y.T @ t)
         u = Y @ c
-        if np.linalg.norm(w - last) <= tol:
+        change = float(np.linalg.norm(w - last))
+        if change <= tol:
             break
     else:
         warn_of_stopping(
             f"NIPALS stopped after max_iter={max_iter} steps with weights still changing by "
-            f"{np.linalg.norm(w - last):.1e}: increase max_iter or tol"
+            f"{change:.1e}: increase max_iter or tol"
         )
-    return w, t, c, steps
+    return w, t, c, steps, change <= tol
 
 
 def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> Array:

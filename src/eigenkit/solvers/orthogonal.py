@@ -9,6 +9,9 @@ Its leading direction w_o gives an orthogonal component, which is removed from X
 
 t_o is orthogonal to Y, as X'Y = W W'X'Y and w_o'W = 0. All X_i are X F, F a product of
 d x d matrices that are never formed: only products with X are made.
+
+What T has in common with Y has no part in E: with the right singular vectors C, Xi'Y C lies in the
+span of W. It is taken out of T first, as rounding of a long direction of both would drown the rest.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenkit.numerics.linalg import Array, signs
+from eigenkit.numerics.linalg import Array, graded_svd, normalized, signs
 from eigenkit.numerics.tolerances import DEPENDENT, along
+from eigenkit.pencil import Report
 from eigenkit.solvers.cross_products import Block
-from eigenkit.solvers.deflation import Components
+from eigenkit.solvers.deflation import Components, without
 
 
 @dataclass
@@ -52,35 +56,35 @@ class Filter:
         return found
 
 
-def correct(X: Block, W: Array, wanted: int) -> Filter:
-    """Up to ``wanted`` orthogonal components; fewer where X holds no more."""
-    F = Filter()
-    for _ in range(wanted):
-        T = X.matmat(F.apply(W))
-        P = F.adjoint(X.rmatmat(T))
-        E = P - W @ (W.T @ P)
-        U, s, _ = np.linalg.svd(E, full_matrices=False)
-        if not s[0] > DEPENDENT * np.linalg.norm(P):
+def correct(X: Block, W: Array, YC: Array, off: float, wanted: int) -> Filter:
+    """Up to ``wanted`` orthogonal components; fewer where X holds no more.
+
+    Rounding of X'Y has moved W ``off`` the span it should have, as a share of its length.
+    """
+    F, G = Filter(), graded_svd(YC)[0]
+    for _ in range(min(wanted, len(W) - W.shape[1])):
+        R = F.apply(W)
+        P = F.adjoint(X.rmatmat(without(G, X.matmat(R))))
+        U, s, Vt = np.linalg.svd(P - W @ (W.T @ P), full_matrices=False)
+        if s[0] <= max(off, DEPENDENT) * np.linalg.norm(P):
             break
-        w = U[:, 0] - W @ (W.T @ U[:, 0])
-        w /= np.linalg.norm(w)
+        w = normalized(U[:, 0] - W @ (W.T @ U[:, 0]))
         r = F.apply(w[:, None])
-        t = X.matmat(r)
-        size = float(t[:, 0] @ t[:, 0])
-        if size <= along(r, X.grain)[0] ** 2:
+        t = without(G, X.matmat(r))  # as it is but for rounding
+        length, least = float(np.linalg.norm(t)), along(np.c_[r, R @ Vt[0]], X.grain)
+        if length <= least[0] or s[0] <= least[1] * length:
             break  # no more than the rounding of the numbers as they were given
-        p = F.adjoint(X.rmatmat(t))[:, 0] / size
+        F.p.append(F.adjoint(X.rmatmat(t))[:, 0] / length**2)
         F.w.append(w)
-        F.p.append(p)
-        F.norms.append(size)
+        F.norms.append(length**2)
     return F
 
 
 def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
     """Orthogonal scores of what is left of X in the span of W, and y regressed on them."""
-    U, s, Vt = np.linalg.svd(X.matmat(F.apply(W)), full_matrices=False)
-    kept = s > np.maximum(DEPENDENT * s[0], along(F.apply(W @ Vt.T), X.grain))
-    U, s, V = U[:, kept], s[kept], Vt[kept].T
+    U, s, V = graded_svd(X.matmat(F.apply(W)))
+    kept = s > along(F.apply(W @ V), X.grain)
+    U, s, V = U[:, kept], s[kept], V[:, kept]
     sign = signs(W @ V)
     W, T, norms = W @ V * sign, U * s * sign, s**2
     P, Q = F.adjoint(X.rmatmat(T)) / norms, Y.T @ T / norms
@@ -90,4 +94,5 @@ def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
         *(unit, unit, Q, norms * np.sum(Q**2, axis=0)),
         singular_values=np.linalg.norm(Q, axis=0) * norms,
         n_iter=(1,) * len(norms),
+        report=Report("deflation", "svd", "orthogonal components are removed from X first"),
     )

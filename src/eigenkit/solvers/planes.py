@@ -22,7 +22,7 @@ H + a G, does not move its planes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg as sla
@@ -37,6 +37,7 @@ from eigenkit.numerics.tolerances import (
     SQUARES_RANGE,
     TEN_DIGITS,
 )
+from eigenkit.pencil import Report
 
 # After one Cholesky step rows must be this well conditioned for a second to repair them.
 REPAIRED = 0.5
@@ -48,24 +49,27 @@ DENSE_ORDER = 64
 LANCZOS_STEPS = 60
 LANCZOS_TOL = 1e-10
 
+DENSE = Report("planes", "dense", "Lanczos steps would not be faster")
+LANCZOS = f"the matrices of the classes are of an order above {DENSE_ORDER}"
+
 
 @dataclass(frozen=True)
 class Planes:
     """One plane per class: ``Z[c] = [v; b]`` of ``x'v + b = 0``, of any scale.
 
-    ``shares[c]`` is the minimized numerator / (numerator + denominator), ``n_iter`` the
-    number of Lanczos steps (0 where a dense solver did all).
+    ``shares[c]`` is the minimized numerator / (numerator + denominator).
     """
 
     Z: Array
     shares: Array
-    n_iter: int = 0
+    report: Report = field(default=DENSE, compare=False)
 
 
 def _joined(found: Sequence[tuple[float, Array, int]]) -> Planes:
     """From the share, the plane and the Lanczos steps of every class."""
     shares, vectors, steps = zip(*found, strict=True)
-    return Planes(np.array(vectors), np.clip(shares, 0.0, 1.0), sum(steps))
+    report = Report("planes", "lanczos", LANCZOS, sum(steps)) if any(steps) else DENSE
+    return Planes(np.array(vectors), np.clip(shares, 0.0, 1.0), report)
 
 
 def class_grams(rows: Sequence[Array]) -> list[Array]:

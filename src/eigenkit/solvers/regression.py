@@ -105,7 +105,8 @@ def diagonalize(D: Array) -> tuple[Array, Array]:
     return values[keep], U[:, keep]
 
 
-Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
+# Of problems that differ in their ridges alone, with tol and max_iter; None where it gives up.
+Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
 
 
 # -- which method ------------------------------------------------------------------------
@@ -137,8 +138,8 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
     'dual_cholesky'
     """
     n_targets = min(n_targets, Z.shape[1])  # more of them are narrowed first
-    one_ridge = Z.one_ridge
     costs = _factorization_costs(Z, len(alphas))
+    one_ridge = np.ndim(Z.ridge(max(alphas))) == 0
     if not one_ridge:
         costs.pop("dual_cholesky", None)
     exact = min(costs.values(), default=np.inf)
@@ -154,7 +155,7 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
         why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"
         reason = f"neither {d} x {d} nor {n} x {n} numbers fit in {limit:g} GB and {why}"
         return Choice("lsqr", reason, {})
-    best = min(costs, key=lambda name: costs[name])
+    best = min(costs, key=costs.__getitem__)
     others = ", ".join(f"{name} {costs[name]:.2g} s" for name in costs if name != best)
     reason = f"{best} is predicted to take {costs[best]:.2g} s"
     return Choice(best, reason + (f" ({others})" if others else ""), costs)
@@ -193,12 +194,10 @@ def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
 # -- by factorization --------------------------------------------------------------------
 
 
-def cholesky(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
+def cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d)."""
-    G = pencil.Z.gram()
-    return [_primal(pencil.at(alpha), G) for alpha in alphas]
+    G = problems[0].Z.gram()
+    return [_primal(problem, G) for problem in problems]
 
 
 def _primal(problem: Pencil, G: Array) -> Regression | None:
@@ -239,11 +238,6 @@ class _NormalEquations(Regression):
         found = self.settled(self.factor.back(U), V / s)
         return super().components(count) if found is None else (*found, s**2, V)
 
-    def forms(self, W: Array) -> Settled:
-        """W as it is."""
-        BW = self._times(W)
-        return W, BW, W.T @ BW
-
     def _times(self, W: Array) -> Array:
         """B W."""
         return self.G @ W + damped(self.problem.ridge, W)
@@ -251,7 +245,8 @@ class _NormalEquations(Regression):
     def settled(self, W: Array, T: Array) -> Settled | None:
         """W = W1 T as it is where that is good enough, which one pass with one column tells."""
         if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
-            return self.forms(W)
+            BW = self._times(W)
+            return W, BW, W.T @ BW
         return self.refined(W, T)
 
     def error(self, W: Array, T: Array) -> float:
@@ -289,12 +284,10 @@ class _NormalEquations(Regression):
         return refined, CT + slope + damped_V + B_step, inner
 
 
-def dual_cholesky(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
+def dual_cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """(Z Z' + ridge) A = H by Cholesky factorization (n x n), W1 = Z'A."""
-    K = pencil.Z.outer()
-    return [_dual(pencil.at(alpha), K) for alpha in alphas]
+    K = problems[0].Z.outer()
+    return [_dual(problem, K) for problem in problems]
 
 
 def _dual(problem: Pencil, K: Array) -> Regression | None:
@@ -347,12 +340,10 @@ def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> 
     return W
 
 
-def svd(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
+def svd(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
-    reduce = reduction(pencil.compressed())
-    return [_Reduced.of(pencil.at(alpha), *reduce(pencil.Z.ridge(alpha))) for alpha in alphas]
+    reduce = reduction(problems[0].compressed())
+    return [_Reduced.of(problem, *reduce(problem.ridge)) for problem in problems]
 
 
 @dataclass(frozen=True, kw_only=True)

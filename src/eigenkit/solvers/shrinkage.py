@@ -23,10 +23,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.numerics.linalg import Array, signs, truncated_svd
+from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.solvers.cross_products import Block
 
 
 @dataclass(frozen=True)
@@ -45,14 +44,11 @@ class Spectrum:
     @classmethod
     def of(cls, Z: Centered, y: Array) -> Spectrum:
         """From centred data and the response (centred, and weighted like Z)."""
-        A = Block.of(Z, False, np.where(Z.constant, 0.0, 1.0))
+        Z = Z.in_one_unit()
         with blas_threads(min(Z.shape)):
-            if Z.one_ridge:
-                V, s, U = Z.triplets()
-            else:  # units of columns that differ: bring them back to one
-                V, s, U = truncated_svd(A.toarray(), Z.shape[0], A.grain)
-        sign = signs(U)
-        return cls(s, U * sign, V.T @ y * sign, A.unit)
+            V, s, U = Z.triplets()
+        sign, unit = signs(U), 1 / float(Z.lengths_to_X(np.ones(1))[0])
+        return cls(s, U * sign, V.T @ y * sign, unit)
 
     @property
     def singular_values(self) -> Array:

@@ -20,7 +20,7 @@ least_squares lasso of every column of Y (Y'Y)^(-1/2) on X; all pairs at once
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.linalg import norm
@@ -29,6 +29,7 @@ from scipy import linalg as sla
 from eigenkit.data import Centered
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
 from eigenkit.numerics.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
+from eigenkit.pencil import Report
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.lasso import Fit, Product, Sparsity, lasso, settled_pair
 
@@ -125,12 +126,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Pairs:
-    """W_x (d x l), W_y (k x l) in the units of the data, and sweeps taken at most."""
+    """W_x (d x l), W_y (k x l) in the units of the data, and how they were found."""
 
     W_x: Array
     W_y: Array
-    n_iter: int = 1
-    converged: bool = True
+    report: Report = field(compare=False)
 
 
 Finder = Callable[[View, View, Request], tuple[Array, Array, int, bool]]
@@ -157,20 +157,22 @@ def sparse_pairs(
         columns_y.append(b)
         sweeps, converged = max(sweeps, n_iter), converged and done
         x, y = x.without(t), y.without(u)
-    found = _finish(x, y, columns_x, columns_y, requests[0])
-    return replace(found, n_iter=sweeps, converged=converged)
+    report = Report("one by one", method, "as asked", sweeps, converged)
+    return _finish(x, y, (columns_x, columns_y), requests[0], report)
 
 
-def _finish(x: View, y: View, w_x: list[Array], w_y: list[Array], request: Request) -> Pairs:
+def _finish(
+    x: View, y: View, w: tuple[list[Array], list[Array]], request: Request, report: Report
+) -> Pairs:
     """Scores of unit length on the whole views, positively correlated; signs by the rule."""
-    W = [np.array(w).reshape(-1, v.width).T for w, v in ((w_x, x), (w_y, y))]
+    W = [np.array(w).reshape(-1, v.width).T for w, v in zip(w, (x, y), strict=True)]
     scores = [v.X.matmat(w) for v, w in zip((x, y), W, strict=True)]
     W = [w / norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
     sign = signs(W[0])
     opposed = (not request.y.nonnegative) & (np.sum(scores[0] * scores[1], axis=0) < 0)
     signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
     W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
-    return Pairs(W_x, W_y)
+    return Pairs(W_x, W_y, replace(report, products=x.X.Z.products))
 
 
 # -- soft-thresholded singular vectors -----------------------------------------------------
@@ -374,7 +376,8 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     r = ratio(product, size)
     best = [j for j in np.argsort(-r, kind="stable") if r[j] > RANK_TOL]
     order = _independent(best, l, scores, targets)
-    return _finish(x, y, [W[:, j] for j in order], [root[:, j] for j in order], request)
+    columns = [W[:, j] for j in order], [root[:, j] for j in order]
+    return _finish(x, y, columns, request, Report("all at once", "least_squares", "as asked"))
 
 
 def _independent(order: list[int], l: int, *scores: Array) -> list[int]:

@@ -1,4 +1,4 @@
-"""Pencils with B = I: principal components of Z, and singular vectors of Z'H.
+"""Pencils with B = I: principal components of Z.
 
 ============ ===================================================================
 method       what it decomposes
@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
-from scipy import linalg as sla
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
@@ -32,12 +31,9 @@ from eigenkit.numerics.linalg import (
     triangular_factor,
     truncated_svd,
 )
-from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, TEN_DIGITS, above_rounding
-from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.pencil import Answer, Report
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
-
-IDENTITY = "B is the identity"
 
 METHODS = ("auto", "gram", "svd", "lanczos")
 
@@ -73,10 +69,10 @@ def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: in
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
     """The method for k components (None: all) that is predicted to be fastest, and why."""
-    side = Z.shape[1] if _primal(Z) else Z.shape[0]
+    side = Z.shape[1] if Z.primal else Z.shape[0]
     costs = {}
     if fits(side):
-        forming = Z.seconds_for_gram() if _primal(Z) else Z.seconds_for_outer()
+        forming = Z.seconds_for_gram() if Z.primal else Z.seconds_for_outer()
         costs["gram"] = forming + 3 * side**3 / DENSE_RATE
     if k is not None and k <= side // 4:
         vectors = 6 * k + 10 * BLOCK
@@ -91,28 +87,22 @@ def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
     return best, ", ".join(f"{name} is predicted to take {costs[name]:.2g} s" for name in costs)
 
 
-def _primal(Z: Data) -> bool:
-    """Whether Z'Z is the Gram matrix to look at, and not Z Z'."""
-    return Z.shape[1] <= Z.shape[0] or not Z.has_rows
-
-
 def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
     """None where digits would be lost and Z may be decomposed itself."""
-    primal, d = _primal(Z), Z.shape[1]
-    values, vectors = eigenpairs(Z.gram() if primal else Z.outer(), k)
+    values, vectors = eigenpairs(Z.gram() if Z.primal else Z.outer(), k)
     largest = max(float(values[0]), 0.0)
     lost = values[-1] < TEN_DIGITS * largest
-    if largest and lost and (Z.may_be_dense or not Z.has_rows):
+    if largest and lost and Z.decomposable:
         return None
-    keep = above_rounding(values, Z.n_samples, d)
+    keep = above_rounding(values, Z.n_samples, Z.shape[1])
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    s, V = _beyond_grain(Z, s, vectors if primal else Z.rmatmat(vectors) / s)
+    s, V = _beyond_grain(Z, s, vectors if Z.primal else Z.rmatmat(vectors) / s)
     return s, V, k is None or len(s) < len(values)
 
 
 def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
     Z, _ = Z.compress()
-    if not Z.may_be_dense:
+    if not Z.decomposable:
         raise ValueError(
             "solver='svd' would make X dense: use 'lanczos' with n_components, or 'gram'."
         )
@@ -135,10 +125,10 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
     with Z.threads:
-        product, side = (Z.normal, d) if _primal(Z) else (Z.dual_normal, n)
+        product, side = (Z.normal, d) if Z.primal else (Z.dual_normal, n)
         pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)
-        V = pairs.vectors if _primal(Z) else Z.rmatmat(pairs.vectors) / s
+        V = pairs.vectors if Z.primal else Z.rmatmat(pairs.vectors) / s
         s, V = _beyond_grain(Z, s, V)
     V = V * signs(V)
     report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
@@ -158,31 +148,6 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
     return Spectrum(s, V, len(s) < k, report)
 
 
-def covariance_axes(pencil: Pencil) -> Solution:
-    """The pencil Z'H H'Z w = lambda w, w'w = 1, in the units of X: singular vectors of Xc'H."""
-    size = pencil.Z.from_X(np.ones((pencil.Z.shape[1], 1)))  # of the features, in their units
-    smallest = 1.0 / float(size.max())
-    with blas_threads(pencil.C.shape[1]):
-        W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
-    Z, H = pencil.Z, pencil.H
-    squares = np.sum(Vt * (Vt @ Z.within(H)), axis=1) if fits(H.shape[1]) else Z.squares_of(H)
-    lengths = np.sqrt(np.maximum(squares, 0.0))
-    # Scores of X are no shorter than the covariance over the length of those of H.
-    keep = s > pencil.Z.floor(W * (smallest * size)) * lengths
-    keep &= above_rounding(s, *pencil.C.shape)
-    W, V = W[:, keep], Vt[keep].T
-    with np.errstate(over="ignore", under="ignore"):
-        values = (s[keep] / smallest) ** 2
-    if not np.all(np.isfinite(values)) or np.any(values == 0):
-        raise ValueError(
-            "the squared covariances of X and y leave the range of floating point: scale X and y "
-            "to sizes near 1."
-        )
-    sign = signs(W)
-    report = Report("spectral", "svd", IDENTITY)
-    return Solution(W * sign, values, V * sign, report)
-
-
 # -- from inner products alone ----------------------------------------------------------
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
@@ -194,29 +159,30 @@ def primal(Z: Data, A: Array) -> Array:
     return Z.to_X(Z.rmatmat(A))
 
 
-def principal(Z: Data, n_components: int | None) -> tuple[Array, Array, float]:
+def principal(Z: Data, n_components: int | None) -> Answer:
     """W with scores Z W of decreasing variance, the eigenvalues of Z Z', and their total."""
     Z = Z.in_one_unit()
-    wide = Z.shape[0] <= Z.shape[1]
-    G = Z.outer() if wide else Z.gram()
-    values, V = _largest(G, n_components)
+    G = Z.gram() if Z.primal else Z.outer()
+    values, V, report = _largest(G, n_components)
     keep = values > Z.noise(values.max(initial=0.0))
     s, V = np.sqrt(values[keep]), V[:, keep]
-    sign = signs(Z.unweighted(V if wide else Z.matmat(V)))  # of scores, whatever their lengths
+    sign = signs(Z.unweighted(Z.matmat(V) if Z.primal else V))  # of scores, whatever their lengths
     # Scores have the units of the features, which Z may have changed.
     length = Z.lengths_to_X(np.ones(1))
-    W = Z.to_X((Z.rmatmat(V / s) if wide else V) * length) * sign
+    W = Z.to_X((V if Z.primal else Z.rmatmat(V / s)) * length) * sign
     trace = np.sqrt(np.array([np.trace(G)]))
-    return W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
+    found = W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
+    return Answer(found, replace(report, products=Z.products))
 
 
-def _largest(G: Array, l: int | None) -> tuple[Array, Array]:
-    """The l largest eigenvalues (all by default) and their eigenvectors."""
+def _largest(G: Array, l: int | None) -> tuple[Array, Array, Report]:
+    """The l largest eigenvalues (all by default), their eigenvectors, and how they were found."""
     n = len(G)
     if l is None or n < LANCZOS_ORDER or 10 * l > n:
-        return eigenpairs(G, l)
+        return *eigenpairs(G, l), Report("spectral", "gram", "many components, or few samples")
     values, V = eigsh(G, l, which="LA", v0=fixed_start(n))
-    return values[::-1], V[:, ::-1]
+    report = Report("spectral", "lanczos", f"{l} components of a matrix of the order {n}")
+    return values[::-1], V[:, ::-1], report
 
 
 def minka(variance: Array, n: int, d: int) -> int:

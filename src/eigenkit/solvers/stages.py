@@ -133,13 +133,13 @@ def solve_path(
     problems = [pencil.at(float(alpha)) for alpha in alphas]
     if settings.solver == "direct":
         return [_direct(problem, settings) for problem in problems]
-    return _two_stage(pencil, problems, settings)
+    return _two_stage(problems, settings)
 
 
-def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> list[Solution]:
+def _two_stage(problems: list[Pencil], settings: Settings) -> list[Solution]:
     solutions = []
-    runs = regress(pencil, [problem.alpha for problem in problems], settings)
-    for problem, (regression, report) in zip(problems, runs, strict=True):
+    for regression, report in regress(problems, settings):
+        problem = regression.problem
         report = replace(report, solver="two_stage")
         if regression.dual is not None:
             solutions.append(_in_dual(problem, regression.dual, report, settings))
@@ -170,29 +170,31 @@ def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) ->
 
 def _direct(problem: Pencil, settings: Settings) -> Solution:
     W, values, basis, rcond = direct(problem.compressed())
-    method = "svd" if problem.Z.may_be_dense else "eigenvalues of the Gram matrix"
+    method = "svd" if problem.Z.decomposable else "eigenvalues of the Gram matrix"
     report = Report("direct", method, "as asked", condition=1 / rcond**2)
     return finish(problem, settings.cut(Solution(W, values, basis, report)))
 
 
-def regress(
-    pencil: Pencil, alphas: Sequence[float], settings: Settings
-) -> list[tuple[Regression, Report]]:
-    """Stage one by the method asked for or chosen, with a fallback where it gives up."""
+def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regression, Report]]:
+    """Stage one by the method asked for or chosen, with a fallback where it gives up.
+
+    The problems differ in alpha alone.
+    """
+    pencil, alphas = problems[0], [problem.alpha for problem in problems]
     if settings.regression == "auto":
         choice = choose(pencil.Z, pencil.H.shape[1], alphas, settings.tol)
     else:
         choice = Choice(settings.regression, "as asked", {})
-    answers = REGRESSIONS[choice.regression](pencil, alphas, settings.tol, settings.max_iter)
+    answers = REGRESSIONS[choice.regression](problems, settings.tol, settings.max_iter)
     pairs = []
-    for alpha, answer in zip(alphas, answers, strict=True):
+    for problem, answer in zip(problems, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
         for other in _others(pencil, choice):
             if answer is not None and (answer.converged or other in LAST):
                 break
             why = SINGULAR if answer is None else "it did not converge"
             report = Report("", other, f"{report.reason}, but {why}: {other}")
-            (answer,) = REGRESSIONS[other](pencil, [alpha], settings.tol, settings.max_iter)
+            (answer,) = REGRESSIONS[other]([problem], settings.tol, settings.max_iter)
         assert answer is not None
         if not answer.converged:
             asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
@@ -217,11 +219,11 @@ def _others(pencil: Pencil, choice: Choice) -> list[str]:
     All methods give the same answer. One that the user asked for is kept even if it stops early; a
     warning says so.
     """
-    last = "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
+    last = "svd" if pencil.Z.decomposable else "lsqr"
     factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
     if choice.regression != "cg" or not factorizations:
         return [last]
-    return [min(factorizations, key=lambda name: factorizations[name]), last]
+    return [min(factorizations, key=factorizations.__getitem__), last]
 
 
 def rayleigh_ritz(
@@ -308,8 +310,8 @@ def _drowned(pencil: Pencil, report: Report) -> bool:
 
     Columns in units of their own have ridges of their own, with which the residual tells nothing.
     """
-    exact = report.equivalent and not report.n_iter and pencil.Z.one_ridge and pencil.alpha > 0
-    return exact and report.residual > LOST
+    exact = report.equivalent and not report.n_iter and pencil.alpha > 0
+    return exact and np.ndim(pencil.ridge) == 0 and report.residual > LOST
 
 
 def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[float, float]:
@@ -331,7 +333,7 @@ def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
     than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
     which settles it for nearly all data.
     """
-    Z, ridge, gram = pencil.Z, pencil.Z.ridge(pencil.alpha), found.gram
+    Z, ridge, gram = pencil.Z, pencil.ridge, found.gram
     worst = max(float(np.max(Z.grain())) ** 2, Z.noise(0.0))
     least = float(np.min(ridge)) * float(np.min(found.eigenvalues, initial=np.inf))
     if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
