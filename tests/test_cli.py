@@ -215,7 +215,7 @@ def test_compare_and_report(data: Path) -> None:
         (["fit", "data.csv", *TAG_OPTIONS, "-o", "m.ek", "--set", "x"], 2, "is not name=value"),
         (["fit", "data.csv", *TAG_OPTIONS, "-o", "m.ek", "--set", "x=1"], 2, "no parameter 'x'"),
         (["fit", "data.csv", *TAG_OPTIONS, "-o", "m.ek", "--max-memory", "x"], 2, "is not a size"),
-        (["fit", "data.csv", *TAG_OPTIONS, "-o", "m.ek", "--components", "9"], 1, "n_components=9"),
+        (["fit", "data.csv", *TAG_OPTIONS, "-o", "m.ek", "--components", "9"], 2, "components: 9"),
         (["fit", "data.csv", "-o"], 2, "-o"),
         (["inspect", "data.csv"], 1, "data.csv: it is not a model file of eigenkit: give one"),
         (["nonsense"], 2, "nonsense"),

@@ -511,7 +511,7 @@ def cities(folder: Path) -> Path:
 def test_missing_categories_obey_missing(cities: Path, how: list[str]) -> None:
     lda = ["--labels", "y", "--categorical", "city", "-m", "lda", "-o", "m.ek", "--force"]
     told = run("fit", "gaps.csv", *lda, *how, code=1)
-    assert "the category in row 5, column 'city' is missing: fit with --missing mean" in told
+    assert "the category in row 5, column 'city' is missing: give --missing mean" in told
     run("fit", "left.csv", *lda, *how, "--no-quality")
     right = run("transform", "m.ek", "whole.csv")
     run("fit", "gaps.csv", *lda, *how, "--missing", "drop", "--no-quality")

@@ -70,8 +70,10 @@ def test_messages() -> None:
     twice = run(*OUTPUTS, "--components", "1", "--set", "n_components=2", code=2)
     assert "n_components is given by --components as well" in twice
     assert "has no parameter 'beta'" in run(*OUTPUTS, "--set", "beta=1", code=2)
-    wrong = run("--labels", "class", "--ignore", "out_*,site", "--method", "regec", code=1)
-    assert "estimator is a ReGEC: permutation_test takes CCA" in wrong
+    wrong = run("--labels", "class", "--ignore", "out_*,site", "--method", "regec", code=2)
+    assert "components of regec cannot be tested: use one of cca, opls, lda" in wrong
+    wrong = run("--labels", "class", "--ignore", "out_*,site", "--method", "pls", code=1)
+    assert "pls does not learn from one class a row" in wrong
 
 
 @pytest.mark.slow

@@ -199,7 +199,7 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
 
     Fitting the method checks all that a user may have got wrong.
     """
-    _refuse(estimator)
+    check_testable(estimator)
     refuse_blocks(X)
     model = clone(estimator).fit(X, y)
     if isinstance(model, MultiviewCCA):
@@ -221,7 +221,8 @@ _UNTESTED: dict[Any, str] = {
 }
 
 
-def _refuse(estimator: Any) -> None:
+def check_testable(estimator: Any) -> None:
+    """Refuse an estimator whose components cannot be tested."""
     name = what_it_is(estimator)
     known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
     if not known or isinstance(estimator, PCA):

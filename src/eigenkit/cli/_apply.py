@@ -87,6 +87,9 @@ def predict(
     fitted = load(model)
     options = reading(given, stream=True, expected=fitted.expected())
     scores, proba, top = (given[name] for name in ("scores", "proba", "top"))
+    if fitted.target.kind == "numbers" and (scores or proba):
+        option = "--scores" if scores else "--proba"
+        raise o.bad(option, "it is for classes and labels: the predictions are numbers already.")
     if proba:
         _doubt_probabilities(fitted)
     if given["long"] or top is not None:

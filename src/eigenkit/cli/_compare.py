@@ -26,6 +26,7 @@ from eigenkit.cli._data import (
     load_data,
     reading,
     rows_of,
+    takes_components,
 )
 from eigenkit.cli._report import show
 
@@ -63,7 +64,12 @@ _COMPARING: o.Group = {
     "cv": o.option("Number of folds; 5 by default.", kind=int, min=2),
     "repeats": o.option("Rounds of folds or partitions; 1 by default.", kind=int, min=1),
     "train_size": o.option(
-        "Random partitions with this share for training.", kind=float, min=0, max=1
+        "Random partitions with this share for training.",
+        kind=float,
+        min=0,
+        max=1,
+        min_open=True,
+        max_open=True,
     ),
     "alphas": o.option(
         "Ridges to choose from, separated by commas, or auto; none keeps the ridge of each method.",
@@ -158,7 +164,7 @@ def _evaluated(
     partial, learned = _partial(given["out"]), prepared.learned
     how = {name: given[name] for name in ("train_size", "classifier", "baselines", "random_state")}
     how |= {"cv": given["cv"] or 5, "repeats": given["repeats"] or 1, "alphas": ridges}
-    n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
+    n_splits = how["repeats"] * (how["cv"] if how["train_size"] is None else 1)
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
     say = saying()
@@ -274,6 +280,7 @@ def _estimators(
     names = named or (able if everything else usual(able, bool(views)))
     columns = view_columns(path, prepared.learned.feature_names(), views)
     chosen = [METHODS[name] for name in names]
+    _check_used(chosen, kind, given)
     return {
         m.name: _estimator(
             m, given["components"], {**view_params(m, columns), **gap_params(m, missing)}
@@ -282,18 +289,28 @@ def _estimators(
     }
 
 
+def _check_used(methods: list[Any], kind: str, given: dict[str, Any]) -> None:
+    """Refuse options that none of the methods has a use for."""
+    components = given["components"]
+    if components is not None and not any(takes_components(m, components) for m in methods):
+        raise o.bad("--components", "none of the methods has a use for it: leave it out.")
+    ridges = [m for m in methods if "alpha" in m.estimator_class()._get_param_names()]
+    if given["alphas"] not in ("auto", "none") and not ridges:
+        raise o.bad("--alphas", "none of the methods has an alpha to choose: leave it out.")
+    if kind == "numbers" and given["classifier"] != "svm":
+        raise o.bad("--classifier", "numbers are predicted without a classifier: leave it out.")
+
+
 def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:
     """The method, with a given number of components, or one chosen in every training part."""
     from eigenkit.models import ComponentsCV
 
-    if "n_components" not in method.estimator_class()._get_param_names():
+    if not takes_components(method, components):
         return method.make(**params)
     if components not in (None, "cv"):
         return method.make(**params, n_components=o.count("--components", str(components)))
-    # Other classifiers predict with all components, however many they keep.
-    chosen = method.picks_components or (components == "cv" and method.kind == "projection")
     made = method.make(**params)
-    return ComponentsCV(made, cv=3) if chosen else made
+    return ComponentsCV(made, cv=3) if components or method.picks_components else made
 
 
 # Options of compare that fit takes as well, and their defaults.
@@ -313,8 +330,11 @@ def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
     if best.alpha is not None:
         words += ["--alpha", "cv"]
         words += [] if given["alphas"] == "auto" else ["--alphas", given["alphas"]]
+    method = find(best.name)
+    unused = set() if method.views else {"views"}
+    unused |= set() if takes_components(method, given["components"]) else {"components"}
     for name, default in _SHARED.items():
-        if name != "views" or find(best.name).views:
+        if name not in unused:
             words += o.said_again(name, given[name], default)
     return shlex.join([*words, "--out", "model.ek"])
 

@@ -8,20 +8,21 @@ import inspect
 import io
 import json
 import os
+import re
 import sys
 import textwrap
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from eigenkit.cli import _parsing
-from eigenkit.cli._options import options_of
+from eigenkit.cli._options import bad, options_of
 from eigenkit.cli._parsing import width
 from eigenkit.cli._start import quickly, started
 from eigenkit.late import named
@@ -56,9 +57,9 @@ def speak_any_encoding() -> None:
 def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    bad = error.object[error.start : error.end]
+    lacking = error.object[error.start : error.end]
     return "".join(
-        _PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in bad
+        _PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in lacking
     ), error.end
 
 
@@ -150,7 +151,8 @@ def _run(work: Callable[[], Result], models: bool, debug: bool) -> None:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        _let_go()
+        if (usage := about_an_option(error)) is not None:
+            raise usage from None
         _fail(sentence(error), FAILED)
 
 
@@ -160,6 +162,29 @@ def _let_go() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# Parameters of the library that options call by other names.
+_CALLED = {"n_components": "components", "n_jobs": "jobs"}
+
+
+def about_an_option(error: Exception) -> click.BadParameter | None:
+    """An error of the library about a parameter, as one about the option that gave it, if one did.
+
+    Such errors begin with the parameter and its value. Nobody types None: an option is left out.
+    """
+    said = re.match(r"(\w+)=(.+)", str(error), re.DOTALL) if type(error) is ValueError else None
+    context = click.get_current_context(silent=True)
+    if said is None or context is None:
+        return None
+    name = said[1]
+    if any(item.startswith(f"{name}=") for item in context.params.get("set_") or ()):
+        return bad("--set", sentence(error))
+    name = _CALLED.get(name, name)
+    options = {p.name: p.opts[0] for p in context.command.params if isinstance(p, click.Option)}
+    if name not in options or context.params[name] is None:
+        return None
+    return bad(options[name], clean(re.sub(r"\bNone\b", "leave it out", said[2])))
 
 
 def sentence(error: BaseException) -> str:
@@ -195,7 +220,9 @@ def _print_beside(line: str) -> None:
 
 def _fail(message: str, code: int) -> None:
     if in_json():
-        _parsing.print_error(message, code)
+        with suppress(OSError):  # which may be what has failed
+            _parsing.print_error(message, code)
+    _let_go()
     _print_beside(f"error: {message}")
     raise click.exceptions.Exit(code) from None
 

@@ -77,6 +77,15 @@ def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
     return views
 
 
+def takes_components(method: Any, components: str | None) -> bool:
+    """Whether a method has this number of components, or one that can be chosen.
+
+    Classifiers such as LDA predict with all components, however many they keep.
+    """
+    has = "n_components" in method.estimator_class()._get_param_names()
+    return has and (components != "cv" or method.kind == "projection" or method.picks_components)
+
+
 def _check_choices(options: dict[str, Any]) -> None:
     """Options that must be one of a few words."""
     from eigenkit.files._targets import TASKS

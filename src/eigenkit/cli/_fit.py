@@ -14,8 +14,10 @@ from eigenkit.cli._data import (
     found_line,
     open_in_memory_or_blocks,
     reading,
+    takes_components,
 )
 from eigenkit.cli._inspect import (
+    IN_MEMORY,
     check_stability,
     describe,
     next_steps,
@@ -40,7 +42,9 @@ _FITTING: o.Group = {
     "alphas": o.option("With --alpha cv: the values to choose from, separated by commas."),
     "cv": o.option("Folds of every cross-validation; 5 by default.", kind=int, min=2),
     "components": o.COMPONENTS,
-    "quality": o.option("Measure the model by cross-validation.", default=True),
+    "quality": o.option(
+        "Measure the model by cross-validation; by default if all rows are in memory.", kind=bool
+    ),
     "classifier": o.option(
         "On top of a projection: svm, or gaussian, which follow and merge can update.",
         default="svm",
@@ -64,7 +68,7 @@ _FITTING: o.Group = {
 }
 _NOT_ON_CLUSTERS = ("checkpoint", "stability", "groups")
 # Those that the library knows by the same names.
-_AS_GIVEN = ("task", "quality", "classifier", "scale", "checkpoint", "random_state")
+_AS_GIVEN = ("task", "classifier", "scale", "checkpoint", "random_state")
 
 
 @o.takes(_FITTING, o.LEARNING)
@@ -98,6 +102,8 @@ def fit(
         )
     stability, checkpoint = given["stability"], given["checkpoint"]
     check_stability(stability, blocks, given["missing"])
+    if given["quality"] and blocks:
+        raise o.bad("--quality", IN_MEMORY)
     with keeping(checkpoint), progress("fitting") as advance, hinting():
         told = {"tick": Counter(advance).step, "say": saying()}
         model = fit_model(source, found.name, data=whole, stream=blocks, **how, **told)
@@ -120,6 +126,7 @@ def _chosen(given: dict[str, Any]) -> dict[str, Any]:
     o.choice("--on-error", given["on_error"], ("raise", "skip"))
     o.choice("--classifier", given["classifier"], ("svm", "gaussian"))
     how = {name: given[name] for name in _AS_GIVEN} | o.feature_options(given)
+    how["quality"] = given["quality"] is not False
     params = {"alpha": ridge, "n_components": number}
     return {**how, "params": params, "alphas": grid, "cv": given["cv"] or 5}
 
@@ -134,6 +141,8 @@ def _for_method(found: Any, how: dict[str, Any], given: dict[str, Any]) -> dict[
     measured = how["quality"] and not (given["stream"] or given["checkpoint"] or given["dask"])
     if given["cv"] is not None and not measured and how["alphas"] is None and components is None:
         raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
+    if given["quality"] and given["dask"]:
+        raise o.bad("--quality", IN_MEMORY)
     if given["unencrypted"] and given["dask"] is None:
         raise o.bad("--unencrypted", "it is used only with --dask.")
     return {"params": params, "components": components, "views": views}
@@ -221,7 +230,7 @@ def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any
         if name in found:
             raise o.bad("--set", f"{name} is given by {option} as well: give it once.")
     found |= {name: own[name] for name in options if own[name] != "cv"}
-    for name in found:
+    for name in {**found, **options}:
         if name not in known:
             has = f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
             raise o.bad(options.get(name, "--set"), has)
@@ -230,10 +239,7 @@ def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
     """``"cv"`` if the number of components is chosen, as it is for PLS unless it is given."""
-    known = method.estimator_class()._get_param_names()
-    if components == "cv" and "n_components" not in known:
-        raise o.bad("--components", f"{method.name} has no components.")
-    if components == "cv" and method.kind == "classifier" and not method.picks_components:
+    if components is not None and not takes_components(method, components):
         raise o.bad(
             "--components",
             f"{method.name} predicts with all components, however many it keeps: give a number.",

@@ -49,6 +49,7 @@ def inspect(
         named = {**record, "name": Path(model).name}
         write_atomically(place, model_html(named, told, facts, next_steps(model)))
         lines.append(f"wrote {clean(place)}")
+        record["report_file"] = str(place)
     return Result(record, "\n".join(lines))
 
 
@@ -155,12 +156,10 @@ def quality_lines(model: Model) -> list[str]:
         found += f", rows of one {clean(how['groups']['column'])} together" if grouped else ""
         found += _chosen_where(chosen, quality.get("nested")) if chosen else ""
         return [*lines, found, *_no_better(quality)]
-    if not how.get("in_blocks"):
-        why = f" ({clean(how['unmeasured']).rstrip('.')})" if how.get("unmeasured") else ""
-        lines.append(
-            f"the quality was not measured{why}: see eigenkit compare, or score on a test file"
-        )
-    return lines
+    why = "the rows were read in blocks" if how.get("in_blocks") else how.get("unmeasured")
+    because = f" ({clean(why).rstrip('.')})" if why else ""
+    told = f"the quality was not measured{because}: see eigenkit compare, or score on a test file"
+    return [*lines, told]
 
 
 def _no_better(quality: dict[str, Any]) -> list[str]:
@@ -183,7 +182,7 @@ def _chosen_line(what: str, search: dict[str, Any]) -> str:
     tried, best = len(search["mean_score"]), max(search["mean_score"])
     line = f"{what} chosen among {tried} by {search['score']} {best:.3f}"
     if search.get("at_the_end"):
-        line += ", which still rises at the end of the grid: try --alphas"
+        line += ", which still rises at the end of the grid: try --alphas beyond it"
     return line
 
 
@@ -251,7 +250,7 @@ def top_features(model: Model, top: int) -> list[dict[str, Any]]:
     names = model.features.feature_names()
     found = []
     for j, row in enumerate(np.asarray(weights, dtype=float)):
-        order = np.argsort(-np.abs(row), kind="stable")[:top]
+        order = np.argsort(-np.abs(row), kind="stable")[: min(top, np.count_nonzero(row))]
         features = [{"feature": names[i], "weight": float(row[i])} for i in order]
         found.append({"component": j + 1, "top": features})
     return found
@@ -267,13 +266,16 @@ def _components_table(components: Iterable[dict[str, Any]]) -> str:
 
 # -- stability --------------------------------------------------------------------------
 
+# What the rows are needed for more than once.
+IN_MEMORY = "it needs all rows in memory."
+
 
 def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> None:
     """Refuse --stability without all rows in memory, or with missing values."""
     if resamples is None:
         return
     if in_blocks:
-        raise o.bad("--stability", "it needs all rows in memory.")
+        raise o.bad("--stability", IN_MEMORY)
     if missing == "keep":
         raise o.bad("--stability", "it cannot be combined with --missing keep.")
 

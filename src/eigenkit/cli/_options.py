@@ -53,7 +53,12 @@ COMPONENTS = option(
     "methods that need a number, such as PLS.",
     "--components",
 )
-SET = option("Another parameter of the method: name=value.", "--set", kind=list[str])
+SET = option(
+    "Another parameter of the method: name=value, with numbers, true, false, null, text, or "
+    "several numbers separated by commas.",
+    "--set",
+    kind=list[str],
+)
 ON_ERROR = option("What to do about bad rows: raise an error, or skip them.", default="raise")
 
 # Options of every command, whether its signature has them or not.
@@ -106,8 +111,8 @@ LEARNING: Group = {
         "divides a group, and test exchanges rows within groups."
     ),
     "views": option(
-        "Patterns of features that belong together, one for each view, separated by commas or "
-        "spaces: for multiview_cca, rgcca and kernels_*.",
+        "Patterns of features that belong together, one for each view, separated by commas or as "
+        "words of their own: for multiview_cca, rgcca and kernels_*.",
         kind=list[str],
     ),
     "missing": option(
@@ -208,19 +213,34 @@ def memory(text: str) -> int:
 
 
 def assignments(items: list[str] | None) -> dict[str, Any]:
-    """``name=value`` as in ``--set``; a value that is no JSON is text."""
-    import json
-
+    """``name=value`` as in ``--set``."""
     found = {}
     for item in items or []:
         name, mark, value = item.partition("=")
         if not mark or not name.isidentifier():
             raise bad("--set", f"{item!r} is not name=value.")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
+        found[name] = _value(value)
     return found
+
+
+def _value(text: str) -> Any:
+    """What is written as in JSON or Python, numbers separated by commas; anything else is text.
+
+    Examples
+    --------
+    >>> from eigenkit.cli._options import _value
+    >>> _value("0.5"), _value("0.2,0.8"), _value("False"), _value("null"), _value("rbf")
+    (0.5, [0.2, 0.8], False, None, 'rbf')
+    """
+    import json
+
+    words = {"True": True, "False": False, "None": None}
+    if text in words:
+        return words[text]
+    try:
+        return json.loads(f"[{text}]" if re.search('^[^"[{]*,', text) else text)
+    except ValueError:
+        return text
 
 
 def said_again(name: str, value: Any, default: Any = None) -> list[str]:

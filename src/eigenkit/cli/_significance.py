@@ -12,6 +12,7 @@ from eigenkit.cli._fit import parameters
 
 if TYPE_CHECKING:
     from eigenkit.analysis import PermutationTest
+    from eigenkit.estimators.registry import Method
 
 
 _TESTING: o.Group = {
@@ -45,9 +46,10 @@ def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str,
     from eigenkit.files._checks import groups_in
     from eigenkit.files._targets import target_in
     from eigenkit.models._features import learn_features, view_columns, view_params
+    from eigenkit.models._fitting import check_target
 
     o.choice("--statistic", given["statistic"], STATISTICS)
-    chosen = find(name)
+    chosen = _testable(find(name))
     params = parameters(
         chosen, given["set_"], alpha=given["alpha"], n_components=given["components"]
     )
@@ -58,7 +60,9 @@ def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str,
     block, source = rows_of(whole), whole.source
     y = None
     if not chosen.needs_views:
-        y = target_in(source, block.labels, given["task"]).encode(data, block.labels)
+        target = target_in(source, block.labels, given["task"])
+        check_target(data, chosen, target)
+        y = target.encode(data, block.labels)
     how = {"scale": given["scale"], **o.feature_options(given)}
     learned = learn_features(source, lambda: [block], **how)
     X, names = learned.matrix(data, block), learned.feature_names()
@@ -79,6 +83,24 @@ def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str,
         )
     head, level = found_line(data, source.found), given["level"]
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
+
+
+def _testable(method: Method) -> Method:
+    """The method, if its components can be tested."""
+    from eigenkit.analysis._sides import check_testable
+    from eigenkit.estimators.registry import METHODS
+
+    def can(method: Method) -> bool:
+        try:
+            check_testable(method.make())
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    if not can(method):
+        able = ", ".join(name for name, other in METHODS.items() if can(other))
+        raise o.bad("--method", f"components of {method.name} cannot be tested: use one of {able}.")
+    return method
 
 
 def _parted(names: list[str], nuisance: tuple[str, ...]) -> tuple[list[int], list[int]]:

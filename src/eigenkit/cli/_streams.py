@@ -56,11 +56,9 @@ def follow(
             follower.follow(data, once=given["once"], say=saying())
         except KeyboardInterrupt:
             stopped = "an interrupt"
-    stream = follower.stream
+    stream, source = follower.stream, "standard input" if data == "-" else clean(data)
     skipped = [{"position": p, "problem": m} for p, m in stream.skipped]
-    lines = [
-        f"followed {clean(data)} to {stopped}: {counted(stream.n_rows, 'row')} in {clean(model)}"
-    ]
+    lines = [f"followed {source} to {stopped}: {counted(stream.n_rows, 'row')} in {clean(model)}"]
     if stream.n_skipped:
         lines.append(f"bad rows skipped: {stream.n_skipped}, the last of them:")
         lines += [f"- {clean(s['problem'])}" for s in skipped[-5:]]

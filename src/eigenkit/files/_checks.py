@@ -16,7 +16,7 @@ from eigenkit.files._errors import FileError
 from eigenkit.files._targets import Target, check_complete
 from eigenkit.shell import shown
 
-_MISSING = "is missing: fit with --missing mean, or complete the file"
+_MISSING = "is missing: give --missing mean, or complete the file"
 _INFINITE = "is infinite: correct that cell"
 
 

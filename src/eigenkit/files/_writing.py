@@ -35,13 +35,15 @@ def check_output(path: str | Path, force: bool = False) -> Path:
     """Refuse an output that exists, or a folder that does not, before any work is done."""
     place = Path(path)
     if str(path) == "-":
-        raise FileError(path, "this output needs a file: name one.")
+        raise FileError("standard output", "this output needs a file: name one.")
     if place.is_dir():
         raise FileError(path, "this is a folder: name a file.")
     if place.exists() and not force:
         raise FileError(path, "the file exists: give --force to replace it.")
     if not place.absolute().parent.is_dir():
         raise FileError(path, "its folder does not exist: make it first.")
+    if not os.access(place.absolute().parent, os.W_OK):
+        raise FileError(path, "nothing may be written to its folder: name another.")
     return place
 
 
@@ -66,7 +68,8 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with suppress(OSError):
             name.unlink()
-        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        ours = isinstance(error, OSError) and error.filename in (None, str(name))
+        if ours:  # and not about a file that is read meanwhile
             raise FileError(path, f"it cannot be written ({error.strerror or error}).") from error
         raise
 

@@ -69,7 +69,8 @@ def read_container(path: str, max_bytes: int) -> tuple[Any, list[np.ndarray]]:
     except IsADirectoryError:
         raise FileError(path, "this is a folder: give a model file.") from None
     except FileNotFoundError:
-        raise FileError(path, "there is no such file.") from None
+        standard = "a model is read from a file: name one."
+        raise FileError(path, standard if path == "-" else "there is no such file.") from None
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise damaged(path, "its checksum is wrong")
     return _parse(path, data)
