@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -579,3 +580,55 @@ def test_a_large_column_of_wide_rows_does_not_hide_the_others(model, rng):
     X[:, 0] *= 1e10
     assert model.fit(X, y).score(X, y) == 1.0
     assert clone(model).partial_fit(X, y).score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e8, 1e16])
+def test_a_ridge_of_the_size_of_the_rows_keeps_all_digits(scale):
+    """The ridge on the constant is then as large: in the coordinates of the planes, a long row."""
+    r = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = r.normal(size=(60, 3)) * [1, 2, 3] + y[:, None] * [1, 0, 2]
+    alpha = float(np.mean(np.sum(X**2, axis=1)))
+    for make in (lambda a: ReGEC(a, regularization="ridge"), GEPSVM):
+        found = make(alpha * scale**2).fit(X * scale, y)
+        order = r.permutation(60)
+        again = make(alpha * scale**2).fit(X[order] * scale, y[order])
+        np.testing.assert_allclose(again.eigenvalues_, found.eigenvalues_, rtol=1e-12)
+        np.testing.assert_allclose(again.coef_, found.coef_, rtol=1e-9, atol=1e-12)
+        G, H = (gram(X[y == c] * scale) for c in (0, 1))
+        assert _ridge_values(make, G, H, alpha * scale**2) == pytest.approx(
+            found.eigenvalues_, rel=1e-9
+        )
+
+
+def _ridge_values(make, G, H, a):
+    """In the units of X the pencil is as well conditioned as it gets, once both are scaled."""
+    ridge = a * np.eye(len(G))
+    values = []
+    for A, B in ((G, H), (H, G)):
+        A, B = (A + ridge, B + ridge) if make is not GEPSVM else (A + ridge, B)
+        unit = np.sqrt(A.diagonal())
+        values.append(1 / sla.eigvalsh(B / unit / unit[:, None], A / unit / unit[:, None])[-1])
+    return values
+
+
+@pytest.mark.parametrize("mean", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])
+def test_a_ridge_on_data_far_from_zero_loses_no_more_than_the_data_have_lost(alpha, mean):
+    r = np.random.default_rng(1)
+    y = np.arange(40) % 2
+    X = r.normal(size=(40, 2)) + y[:, None] * [1, 2] + mean
+    with mp.workdps(60):
+        Z = mp.matrix(np.c_[X, np.ones(40)].tolist())
+        G, H = (
+            sum((Z[i, :].T * Z[i, :] for i in range(40) if y[i] == c), mp.zeros(3)) for c in (0, 1)
+        )
+        A, B = (M + alpha * mp.eye(3) for M in (G, H))
+        L = mp.cholesky(B) ** -1
+        values = mp.eigsy(L * A * L.T, eigvals_only=True)
+        expected = [float(min(values)), float(1 / max(values))]
+    model = ReGEC(alpha, regularization="ridge").fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-14 * mean + 1e-12)
+    half = ReGEC(alpha, regularization="ridge").partial_fit(X[:20], y[:20], classes=[0, 1])
+    stream = half.partial_fit(X[20:], y[20:])
+    np.testing.assert_allclose(stream.eigenvalues_, expected, rtol=1e-14 * mean + 1e-12)

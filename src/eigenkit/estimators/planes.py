@@ -19,6 +19,7 @@ from eigenkit.solvers.planes import (
     regec_from_grams,
     regec_from_rows,
     regec_from_singular_grams,
+    regec_ridge_from_rows,
     regec_with_diagonals,
     regec_with_ridge,
 )
@@ -166,6 +167,8 @@ class ReGEC(ProximalPlanes):
     def _planes(self, rows: ClassRows) -> Planes:
         if self._regularizes == "exchange":
             return _unregularized(rows)
+        if self._regularizes == "ridge" and self._is_linear and rows.R is not None:
+            return regec_ridge_from_rows(rows.parts, float(self.alpha), rows.R)
         if self._regularizes == "ridge":
             return regec_with_ridge(rows.lower_grams(), float(self.alpha), rows.R)
         return regec_with_diagonals(rows.lower_grams(), float(self.alpha), rows.column_weight)

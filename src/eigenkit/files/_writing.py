@@ -68,8 +68,8 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with suppress(OSError):
             name.unlink()
-        ours = isinstance(error, OSError) and error.filename in (None, str(name))
-        if ours:  # and not about a file that is read meanwhile
+        # Others are about files that are read meanwhile.
+        if isinstance(error, OSError) and error.filename in (None, str(name)):
             raise FileError(path, f"it cannot be written ({error.strerror or error}).") from error
         raise
 

@@ -224,6 +224,22 @@ def graded_whitener(factor: Array, n: int = 0) -> tuple[Array, Array]:
     return np.asarray((Vt / s[:, None]).T / length[:, None]), s[:, None] * Vt * length
 
 
+def row_graded_whitener(A: Array) -> tuple[Array, Array]:
+    """Q and F with A F = Q orthonormal, for A of full rank whose rows may be of any sizes.
+
+    With large rows first and pivots, Householder's QR is exact but for the rounding of every row
+    by itself (Cox and Higham): a long row costs short ones no digits.
+    """
+    unit = power_of_two(np.abs(A).max(axis=0))
+    A = A / unit
+    order = np.argsort(-np.max(np.abs(A), axis=1), kind="stable")
+    Q = np.empty_like(A)
+    Q[order], T, columns = sla.qr(A[order], mode="economic", pivoting=True)
+    F = np.empty_like(T)
+    F[columns] = sla.solve_triangular(T, np.eye(len(T)))
+    return Q, F / unit[:, None]
+
+
 def symmetric_whitener(
     factor: Array, grain: Array | float = 0.0, n: int = 0
 ) -> tuple[Array, Array]:

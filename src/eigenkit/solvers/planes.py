@@ -28,7 +28,15 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.linalg import blas, lapack
 
-from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_of_two, whitener
+from eigenkit.numerics.linalg import (
+    Array,
+    eigenpairs,
+    fixed_start,
+    power_of_two,
+    row_graded_whitener,
+    triangular_factor,
+    whitener,
+)
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import (
     EIGENVALUE_TIE,
@@ -222,6 +230,22 @@ def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> A
 # -- ReGEC, regularized -----------------------------------------------------------------
 
 
+def regec_ridge_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
+    """Planes of the pencil with alpha R'R on both sides, from the rows of each class.
+
+    A ridge on the constant is one on its value at the origin: seen from a mean far away, or in
+    small units, it is a row of R that is much longer than all others, and would drown them in
+    Gram matrices. The sum of both sides is the same for all classes.
+    """
+    rows = [triangular_factor(N) if len(N) > N.shape[1] else N for N in rows]
+    Q, F = row_graded_whitener(np.vstack([*rows, np.sqrt(2 * alpha) * R]))
+    *parts, ridge = np.split(Q, np.cumsum([len(N) for N in rows]))
+    half = ridge.T @ ridge / 2
+    planes = _ends([P.T @ P + half for P in _needed(parts)], F, None, -np.inf)
+    assert planes is not None
+    return planes
+
+
 def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
     """Planes of the pencil with alpha R'R on both sides, from the lower triangles of the G_c."""
     ridge = alpha * (np.eye(len(grams[0])) if R is None else R.T @ R)
@@ -357,10 +381,7 @@ def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
 
 
 def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array, int]:
-    factor = np.vstack([rows[c], root])
-    # With extreme units of the features the square of the ridge may overflow or vanish.
-    unit = power_of_two(np.abs(factor).max(axis=0))
-    F = whitener(factor / unit) / unit[:, None]
+    _, F = row_graded_whitener(np.vstack([rows[c], root]))
     rest = [N @ F for i, N in enumerate(rows) if i != c]
     values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
     return 1 / (1 + max(float(values[0]), 0.0)), F @ vectors[:, 0], 0
