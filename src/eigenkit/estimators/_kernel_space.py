@@ -15,11 +15,13 @@ from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
     KERNELS,
+    PRECOMPUTED,
     Kernel,
     KernelRows,
     PrecomputedKernel,
     check_kernel_size,
     check_positive,
+    check_precomputed,
     checked_kernel,
     landmark_map,
     pivots,
@@ -33,8 +35,6 @@ from eigenkit.shell import check_choice, check_count, check_real, random_of, sho
 from eigenkit.solvers import Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
-# What messages call a kernel that is given as a matrix.
-PRECOMPUTED = "X, the precomputed kernel,"
 
 
 def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) -> None:
@@ -155,20 +155,14 @@ class KernelSpace(KernelParameters, Transformer):
 
     def _fit_kernel(self, given: Rows, rows: Rows) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
-        X, n = rows.X, given.n_rows
+        X = rows.X
         if not self._precomputed:
             if constant_columns(X).all():
                 raise ValueError(NO_VARIANCE)
             self.kernel_: Any = self._fitted_kernel(rows)
             self.gamma_ = self.kernel_.gamma
             return X
-        if sparse.issparse(X):
-            raise TypeError("X is a sparse matrix: give a precomputed kernel as a dense one.")
-        if X.shape[1] != n:
-            raise ValueError(
-                f"X has shape ({n}, {X.shape[1]}): a precomputed kernel must be the square matrix "
-                "of inner products of all training samples."
-            )
+        check_precomputed(given.X)
         self.kernel_ = PrecomputedKernel()
         return np.flatnonzero(given.weights() > 0)
 

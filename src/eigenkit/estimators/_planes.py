@@ -30,14 +30,13 @@ from eigenkit.estimators._encoding import class_index
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import (
-    PRECOMPUTED,
     KernelParameters,
     refuse_overflow,
     symmetry_tol,
 )
 from eigenkit.estimators._row_space import space_of
 from eigenkit.estimators._validation import check_X, counted
-from eigenkit.kernels import check_square, checked_kernel
+from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS, precision
@@ -198,7 +197,10 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
         if not reset:
             return check_X(self, X, reset=False, weight=weight)
         if self._precomputed:
-            return self._check_matrix(check_X(self, X, reset=True, min_samples=2, finite=False))
+            # Its numbers are checked without the samples of no weight.
+            K = check_X(self, X, reset=True, min_samples=2, finite=False)
+            check_precomputed(K)
+            return K
         # The general checks cost more than the planes of a small set: an array that is
         # already what they would return goes past them.
         if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and min(X.shape) > 1:
@@ -206,16 +208,6 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             self.n_features_in_ = X.shape[1]
             return X
         return check_X(self, X, reset=True, min_samples=min_samples, weight=weight)
-
-    def _check_matrix(self, K: Any) -> Any:
-        """A precomputed kernel, whose numbers are checked without the samples of no weight."""
-        if sparse.issparse(K):
-            raise TypeError(
-                "X is sparse, but sparse input is not supported with kernel='precomputed': "
-                "give X.toarray()."
-            )
-        check_square(K, PRECOMPUTED)
-        return K
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> np.ndarray:
         """The number of the class of every row."""
