@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Data
+from eigenkit.data import Data, check_finite
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Problem, Rows
@@ -33,8 +33,7 @@ def check_gaps(
         raise ValueError(
             f"X is sparse, but {name}='nipals' deflates X itself: use {name}={instead!r}."
         )
-    if np.isinf(counted(X, weight)).any():
-        raise ValueError("X contains infinity: remove or impute such entries.")
+    check_finite("X", counted(X, weight), gaps=True)
     return np.asarray(X)
 
 

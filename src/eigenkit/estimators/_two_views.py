@@ -10,7 +10,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, one_sample, project, stored
+from eigenkit.data import Centered, check_finite, one_sample, project
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
@@ -106,7 +106,7 @@ class TwoViewDensity(Streaming, BothSides):
 
     def _check_X(self, X: Any, *, weight: Any = None, **how: Any) -> Any:
         X = super()._check_X(X, weight=weight, **how)
-        _not_infinite(counted(X, weight))
+        check_finite("X", counted(X, weight), gaps=True)
         return X
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
@@ -181,7 +181,8 @@ class TwoViewDensity(Streaming, BothSides):
         X = check_X(self, X, reset=False, finite=False)
         n, k = X.shape[0], len(self._scale_) - self.n_features_in_
         Y = np.full((n, k), np.nan) if y is None else self._new_y(y, n)
-        return self._scaled(Views(_not_infinite(X), Y))
+        check_finite("X", X, gaps=True)
+        return self._scaled(Views(X, Y))
 
     def _scores_of_x(self, X: Any) -> Array:
         """The expectation of z given x."""
@@ -345,15 +346,6 @@ def _has_nan(X: Any) -> bool:
 
 def _inverse(R: Array) -> Array:
     return np.asarray(sla.solve_triangular(R, np.eye(len(R))))
-
-
-def _not_infinite(X: Any) -> Any:
-    """X, which may have gaps where it is dense."""
-    values = stored(X)
-    if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
-        what = "infinity" if np.isinf(values).any() else "NaN"
-        raise ValueError(f"X contains {what}: remove or impute such entries.")
-    return X
 
 
 def _half_range(name: str, A: Array) -> Array:
