@@ -95,9 +95,9 @@ def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
     import numpy as np
 
     from eigenkit.files import FileError
-    from eigenkit.moments import dense
+    from eigenkit.data import as_dense
 
-    x = dense(model.features.matrix(path, block)[[row]])[0].astype(float)
+    x = as_dense(model.features.matrix(path, block)[[row]])[0].astype(float)
     if np.isnan(x).any():
         name = model.features.feature_names()[int(np.argmax(np.isnan(x)))]
         raise FileError(path, f"row {row + 1} misses {name!r}: explain takes complete rows.")

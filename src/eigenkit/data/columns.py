@@ -42,6 +42,16 @@ def stored(X: Any) -> np.ndarray:
     return np.asarray(X.data if sparse.issparse(X) else X)
 
 
+def arrays_of(X: Any) -> tuple[np.ndarray, ...]:
+    """The arrays that a CSR matrix consists of; of dense X, X itself."""
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+
+
+def as_dense(X: Any) -> np.ndarray:
+    """X as an array, of any size: whoever asks knows that it is small enough."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+
+
 def column_sums(X: Any, weight: Array | None = None) -> Array:
     """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
     return np.asarray((np.ones(X.shape[0]) if weight is None else weight) @ X)
@@ -60,9 +70,7 @@ def constant_columns(X: Any) -> np.ndarray:
 
 
 def _flat(X: Any) -> np.ndarray:
-    high, low = X.max(axis=0), X.min(axis=0)
-    if sparse.issparse(X):
-        high, low = high.toarray(), low.toarray()
+    high, low = as_dense(X.max(axis=0)), as_dense(X.min(axis=0))
     with np.errstate(over="ignore"):
         return np.ravel(high - low <= ROUNDING * np.maximum(np.abs(high), np.abs(low)))
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, as_dense
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows, dense
+from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count
 from eigenkit.solvers.component_cv import Linear, linear_model, staged_squares
@@ -72,7 +72,7 @@ def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
     for T, y, weight in blocks.map(function).triples():
         given = [T, y] if weight is None else [T, y, weight]
         there = slice(None) if weight is None else np.asarray(weight) > 0
-        found.append([dense(each)[there] for each in given])
+        found.append([as_dense(each)[there] for each in given])
     if not found:
         raise ValueError("X holds so few rows that a fold has none: give fewer folds (cv).")
     T, y, *weights = (np.concatenate(parts) for parts in zip(*found, strict=True))

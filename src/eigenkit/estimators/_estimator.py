@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
+from eigenkit.data import as_dense, project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_y_given, labels_of
@@ -30,7 +30,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
     owned,
 )
-from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows, dense
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
 from eigenkit.pencil import Pencil, Report, Solution
@@ -165,12 +165,12 @@ class Estimator(Shown, Instead, BaseEstimator):
         X = self._check_X(X, reset=True, min_samples=2, weight=sample_weight)
         X = owned(X, given) if self._keeps_samples else X
         rows = self._labelled(X, y, sample_weight, None, reset=True)
-        return rows if self._sparse_labels else replace(rows, Y=dense(rows.Y))
+        return rows if self._sparse_labels else replace(rows, Y=as_dense(rows.Y))
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
         """Some of many rows, if only one, of which X has been checked: those that have a weight."""
         rows = self._labelled(X, y, sample_weight, classes, reset)
-        return replace(rows, Y=dense(rows.Y)).positive()
+        return replace(rows, Y=as_dense(rows.Y)).positive()
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
         n = X.shape[0]

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from eigenkit.data import check_finite, constant_columns, largest
+from eigenkit.data import as_dense, check_finite, constant_columns, largest
 from eigenkit.estimators._estimator import Projection, Transformer
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
@@ -285,9 +284,8 @@ class KernelProjection(KernelSpace, Projection):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = self._rows(X, y, sample_weight)
-        if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
-            rows = replace(rows, Y=rows.Y.toarray())
-        return self._in_kernel_space(rows)
+        # The kernel has n x n numbers, which is more than dense labels have.
+        return self._in_kernel_space(replace(rows, Y=as_dense(rows.Y)))
 
     def _every_row(self, X: Any, y: Any) -> Rows:
         return self._take(X, y, None)

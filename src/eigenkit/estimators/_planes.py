@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
+from eigenkit.data import DENSE_LIMIT_BYTES, as_dense, check_finite, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._class_rows import (
     ClassRows,
@@ -74,8 +74,7 @@ def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
         center = np.abs(model._center_)
         # Feature by feature: a large one of small weight must not loosen the bound of others.
         bound = eps * (X @ normals.T + normals @ center + bias)
-        largest = X.max(axis=1)
-        largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
+        largest = np.ravel(as_dense(X.max(axis=1)))
         # Rounding of the normals, which were found in double precision.
         found = 64 * EPS * np.sqrt(X.shape[1]) * (largest[:, None] + center.max() + bias)
         D[near] = np.where(D[near] <= np.maximum(bound, found), 0.0, D[near])

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
+from eigenkit.data import as_dense
 from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._encoding import (
     check_enough,
@@ -31,7 +32,7 @@ from eigenkit.estimators._folds import (
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import kernel_distances, near_zero
-from eigenkit.moments import Rows, dense
+from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
@@ -363,4 +364,4 @@ class _Problem:
         (X, X_test), (y, y_test) = (
             [_safe_indexing(A, rows) for rows in (train, test)] for A in (self.X, self.y)
         )
-        return Fold(X, y, None, X_test, dense(y_test))
+        return Fold(X, y, None, X_test, as_dense(y_test))

@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, as_dense
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_columns
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._heads import GaussianClassifier, checked_priors, gaussian
 from eigenkit.estimators._streams import Result, results
-from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
@@ -249,7 +249,7 @@ def shrunken_by_class(sample: Rows | Moments | BlockedRows, problem: Problem) ->
         )
     X, weights = np.asarray(rows.X, dtype=np.float64), rows.weights()
     within, between, diagonal = [], [], np.zeros(X.shape[1])
-    for own in dense(rows.Y).T > 0:
+    for own in as_dense(rows.Y).T > 0:
         if not own.any():
             between.append(np.zeros(X.shape[1]))
             continue

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import one_sample, stored
+from eigenkit.data import as_dense, one_sample, stored
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
@@ -236,8 +236,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         votes = self._votes(check_X(self, X, reset=False))
         best = top_labels(votes, n_labels)
         share = votes[np.arange(len(best))[:, None], np.maximum(best, 0)]
-        dense = np.asarray(share.toarray() if sparse.issparse(share) else share)
-        dense = dense.reshape(best.shape).astype(self._dtype_, copy=False)
+        dense = as_dense(share).reshape(best.shape).astype(self._dtype_, copy=False)
         return best, np.where(best >= 0, dense, dense.dtype.type(0))
 
     def predict(self, X: Any) -> Any:
