@@ -94,8 +94,8 @@ def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
     """The features of a row, filled in and not yet scaled."""
     import numpy as np
 
-    from eigenkit.files import FileError
     from eigenkit.data import as_dense
+    from eigenkit.files import FileError
 
     x = as_dense(model.features.matrix(path, block)[[row]])[0].astype(float)
     if np.isnan(x).any():

@@ -63,6 +63,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
         refuse_blocks(model, blocks)
     if sample_weight is not None or (y is not None and np.size(y)):
         raise ValueError(Y_COMES_WITH_BLOCKS)
+    model._check_in_parts()
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
     model._batch(model._check_X(X, reset=True, weight=weight), y, weight, classes, reset=True)

@@ -18,8 +18,6 @@ from eigenkit.pencil import Report, Solution
 from eigenkit.solvers import Settings
 from eigenkit.solvers.nipals import nipals_axes
 
-NIPALS_NEEDS_ALL = "solver='nipals' needs all rows at once: fit arrays, or choose another."
-
 
 def check_gaps(
     model: Any, X: Any, name: str, instead: str, *, weight: Any = None, **how: Any
@@ -88,11 +86,8 @@ class Gapped(Problem):
         return cls(**vars(problem), observed=observed, squares=squares)
 
 
-def without_gaps(sample: Any) -> tuple[Rows, np.ndarray | None]:
+def without_gaps(rows: Rows) -> tuple[Rows, np.ndarray | None]:
     """Rows with column means in their gaps, and what is observed; None where all is."""
-    rows = sample.whole
-    if rows is None:
-        raise ValueError(NIPALS_NEEDS_ALL)
     observed = observed_entries(rows.X)
     return rows if observed is None else replace(rows, X=filled(rows, observed)), observed
 

@@ -45,6 +45,7 @@ class Intake:
         if not model._is_solved:
             model = like(model, clone(model))
             try:
+                model._check_in_parts()  # merge may have brought other parameters
                 model._learn(self.moments, model._settings())
             except ValueError as error:
                 raise NotFittedError(
@@ -146,7 +147,7 @@ class Streaming:
         self
         """
         self._settings()
-        self._check_stream()
+        self._check_in_parts()
         if half_life is not None:
             half_life = check_above_zero("half_life", half_life, hint=", or None")
         if isinstance(X, Blocks):
@@ -164,8 +165,8 @@ class Streaming:
             self._intake_ = Intake.of(self, added)
         return self
 
-    def _check_stream(self) -> None:
-        """Refuse parameters that need all rows at once, before the first of them is taken in."""
+    def _check_in_parts(self) -> None:
+        """Refuse parameters that need all rows at once, for streams and blocks of rows."""
 
     def _arrivals(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Any:
         """The rows of a batch, which share no memory with the caller."""
