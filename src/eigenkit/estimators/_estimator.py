@@ -297,7 +297,7 @@ class Projection(Streaming, Transformer):
         """The rows of positive weight, without columns that hold nothing."""
         rows, columns = self._rows(X, y, sample_weight).positive().occurring()
         if columns is not None:
-            self._columns_ = columns
+            self._occurring_ = columns
         return rows
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
@@ -378,7 +378,7 @@ class Projection(Streaming, Transformer):
 
     def _spread(self, A: Array, axis: int) -> Array:
         """A, row-major, with zeros for the empty columns of X: zero is their mean, their weight."""
-        columns = getattr(self, "_columns_", None)
+        columns = getattr(self, "_occurring_", None)
         if columns is None:
             return np.ascontiguousarray(A)
         whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)

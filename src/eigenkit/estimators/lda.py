@@ -198,9 +198,9 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         within.flat[:: len(within) + 1] += pencil.ridge
         within *= self._shrunken_to() / problem.total
         self.covariance_ = self._cast(from_X(from_X(within).T))
-        if hasattr(self, "_columns_"):  # empty columns have the variance of the ridge
+        if hasattr(self, "_occurring_"):  # empty columns have the variance of the ridge
             whole = self._spread(self._spread(self.covariance_, 0), 1)
-            empty = np.setdiff1d(np.arange(len(whole)), self._columns_)
+            empty = np.setdiff1d(np.arange(len(whole)), self._occurring_)
             whole[empty, empty] = pencil.alpha * self._shrunken_to() / problem.total
             self.covariance_ = whole
 
