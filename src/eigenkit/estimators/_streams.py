@@ -20,7 +20,7 @@ from eigenkit.moments import RESPONSES, Blocks, ClassMoments, Moments
 from eigenkit.shell import check_above_zero, is_fitted_name, unchanged_on_error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Intake:
     """The moments of a stream, and the estimator as it was when it took them in."""
 
@@ -52,7 +52,7 @@ class Intake:
                     f"this {type(model).__name__} cannot be solved from the "
                     f"{self.moments.n_rows} rows that it has taken in: {error}"
                 ) from error
-            object.__setattr__(self, "model", model)
+            self.model = model
         return model
 
 
