@@ -40,6 +40,7 @@ from eigenkit.shell import (
     check_count,
     check_flag,
     check_real,
+    take_parameters,
 )
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
@@ -152,13 +153,10 @@ class PCA(Density):
         max_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components  # type: ignore[assignment]
-        self.whiten = whiten
-        self.solver = solver
-        self.svd_solver = svd_solver
-        self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        take_parameters(self, locals())
+
+    whiten: bool
+    svd_solver: str | None
 
     _supervised = False
 
