@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 
 from eigenkit.data import add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
-from eigenkit.estimators._kernel_space import refuse_overflow
+from eigenkit.estimators._kernel_space import CONSTANT_KERNEL, refuse_overflow
 from eigenkit.estimators._row_space import Space
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
@@ -112,7 +112,7 @@ def with_ones(F: Any, root: Array | None) -> Any:
 
 def check_varied(K: Array) -> None:
     if np.array_equal(K[0], K[1]) and np.all(K[0] == K):
-        raise ValueError("The kernel has zero variance: it is the same for all samples.")
+        raise ValueError(CONSTANT_KERNEL)
 
 
 def kernel_unit(K: Array) -> float:

@@ -34,6 +34,7 @@ from eigenkit.shell import check_choice, check_count, check_real, random_of, sho
 from eigenkit.solvers import Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
+CONSTANT_KERNEL = "X has zero variance to the kernel: all samples have the same inner products."
 
 
 def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) -> None:
@@ -224,9 +225,7 @@ class KernelSpace(KernelParameters, Transformer):
         if self.approximation is not None:
             return
         if Z.vanishes:
-            raise ValueError(
-                "X has zero variance to the kernel: all samples have the same inner products."
-            )
+            raise ValueError(CONSTANT_KERNEL)
         if not self.kernel_.positive:
             check_positive(Z.outer(), self._kernel_name)
 
