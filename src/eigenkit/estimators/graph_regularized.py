@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
 from eigenkit.estimators._blocks import refuse_blocks
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_enough,
     check_y_given,
@@ -49,6 +50,7 @@ from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplac
 WEIGHTS = ("heat", "uniform")
 
 
+@described
 class GraphRegularized(BestEstimator):
     """Semi-supervised projection: neighbouring samples, labelled or not, get similar scores.
 
@@ -85,8 +87,7 @@ class GraphRegularized(BestEstimator):
         Which rows had labels.
     fold_scores_ : array of shape (n_folds, n_mu)
         Where several mu were tried.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     classes_, n_features_in_, feature_names_in_
         Those of the projection; a class is left out if all of its rows have zero weight.
 

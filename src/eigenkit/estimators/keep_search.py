@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, score_table
 from eigenkit.estimators.sparse_cca import SparseCCA
@@ -26,6 +27,7 @@ from eigenkit.shell import (
 )
 
 
+@described
 class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
@@ -58,8 +60,7 @@ class KeepSearchCV(Search):
     fold_scores_ : array of shape (n_components, n_folds, n_grid)
         Score with 1, 2, ... components, on every fold, for every number of the grid.
     grid_ : array of shape (n_grid,)
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 

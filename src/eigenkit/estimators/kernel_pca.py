@@ -58,8 +58,7 @@ class KernelPCA(KernelSpace):
         Regression of the samples on the kernel of their scores, for the inverse.
     {kernel_attributes}
     {landmark_attributes}
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_features_in_, feature_names_in_
 
     Examples

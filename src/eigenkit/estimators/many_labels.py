@@ -73,8 +73,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     classes_ : array
         Where y held one class per sample, of which that with most votes is predicted; else the
         numbers of the labels.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Notes

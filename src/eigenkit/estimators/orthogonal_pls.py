@@ -56,8 +56,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     {explained_on_both_sides}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples
