@@ -56,7 +56,7 @@ class ClassRows:
 
     @property
     def column_weight(self) -> Array | None:
-        """How often each column counts, that of the constant too."""
+        """How many samples each column counts for; the column of the constant counts for one."""
         return None if self.column is None else np.append(self.column**2, 1.0)
 
     @property
@@ -65,7 +65,7 @@ class ClassRows:
         return not sparse.issparse(self.parts[0])
 
     def grams(self) -> list[Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver checks the sums
             grams: list[Any] = class_grams(self.parts)
         return grams if self.may_be_dense else [G.toarray() for G in grams]
 
@@ -167,9 +167,9 @@ class ClassSums:
 
 
 def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses]:
-    """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each.
+    """The number of rows, and what planes need of sparse blocks too wide for a Gram matrix.
 
-    And the number of rows.
+    Every product with the rows is a pass over the blocks.
     """
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
@@ -199,7 +199,7 @@ def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:
 
 
 def plane_images(blocks: Iterable[Any], V: Array) -> Array:
-    """Of vectors (k, d + 1) the images by the rows of other classes, and of their own."""
+    """Vectors (k, d + 1) times the Gram matrix of the rows of other classes, and of their own."""
     k, d = len(V), V.shape[1] - 1
     slope, drift = np.zeros((d, 2 * k)), np.zeros((1, 2 * k))
     for X, Y, weight in blocks:

@@ -18,7 +18,7 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
 
-# As much of y is compared with 0 and 1 at a time.
+# How much of y is compared with 0 and 1 at a time.
 FEW_BYTES = 2**18
 
 ONE_EACH = "y holds {} classes for {} samples: some class needs more than one sample."

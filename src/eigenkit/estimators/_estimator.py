@@ -55,7 +55,7 @@ _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 class Estimator(Shown, Instead, BaseEstimator):
     """What is fitted to samples; see the module."""
 
-    # Whether y is asked for; otherwise it is ignored, or learned from only where it is given.
+    # Whether y must be given; and if not, whether a given y is used, or ignored.
     _supervised, _y_is_optional = True, False
     # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
@@ -168,7 +168,7 @@ class Estimator(Shown, Instead, BaseEstimator):
         return rows if self._sparse_labels else replace(rows, Y=as_dense(rows.Y))
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
-        """Some of many rows, if only one, of which X has been checked: those that have a weight."""
+        """One batch (at least one row) whose X is already checked; only rows of positive weight."""
         rows = self._labelled(X, y, sample_weight, classes, reset)
         return replace(rows, Y=as_dense(rows.Y)).positive()
 

@@ -269,7 +269,7 @@ def _one_number(score: Any) -> float:
 class CrossValidated(Estimator):
     """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
 
-    # Groups are the splitter's: nobody has to request them of the search.
+    # Groups go to the splitter: no request to the search itself is needed.
     __metadata_request__fit: ClassVar = {"groups": metadata_routing.UNUSED}
 
     cv: Any

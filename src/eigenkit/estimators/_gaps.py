@@ -24,7 +24,7 @@ def check_gaps(
 ) -> Array:
     """X as dense numbers that may be missing, but not infinite.
 
-    The parameter ``name`` is "nipals"; sparse X wants it to be ``instead``.
+    The parameter ``name`` is "nipals"; with sparse X it must be ``instead``.
     """
     X = check_X(model, X, finite=False, **how)
     if sparse.issparse(X):

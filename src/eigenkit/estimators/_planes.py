@@ -113,9 +113,9 @@ class ByClass:
         return self.rows.take(np.argsort(self.order))
 
 
-# Planes, and the rows that they were found from: these are the features as they are.
+# Planes, and the coordinates of the rows that they were found from.
 Found = tuple[Planes, ClassRows]
-AS_GIVEN = ClassRows([])
+AS_GIVEN = ClassRows([])  # the features as they were given
 
 
 @described
@@ -181,7 +181,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             return self._linear_planes(problem)
         else:
             rows = self._kernel_rows(problem)
-        return self._planes(rows), replace(rows, parts=[])  # a kernel is large
+        return self._planes(rows), replace(rows, parts=[])  # without the kernel, which is large
 
     @property
     def _is_linear(self) -> bool:
@@ -201,7 +201,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             check_precomputed(K)
             return K
         # The general checks cost more than the planes of a small set: an array that is
-        # already what they would return goes past them.
+        # already what they would return skips them.
         if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and min(X.shape) > 1:
             check_finite("X", counted(X, weight))
             self.n_features_in_ = X.shape[1]

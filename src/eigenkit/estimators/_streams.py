@@ -83,7 +83,7 @@ class Result:
 
 
 def results(count: int, advice: str = "") -> tuple[Result, ...]:
-    """As many fitted attributes as there are names to the left."""
+    """Fitted attributes, as many as the assignment has names."""
     return tuple(Result(advice) for _ in range(count))
 
 
@@ -213,7 +213,7 @@ class Streaming:
         return self._target, self._edge_weight
 
     def _no_moments(self) -> Any:
-        """A stream that begins."""
+        """An empty stream."""
         return Moments.begin(*self._kind())
 
     # The result whose presence says that this model itself has all of them.
@@ -228,7 +228,7 @@ class Streaming:
 
 
 def _check_alike(model: Any, other: Any) -> None:
-    """Two streams of the same features and labels."""
+    """Refuse streams of different features, labels or classes."""
     mine, theirs = (vars(each).get("feature_names_in_") for each in (model, other))
     if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
         raise ValueError(

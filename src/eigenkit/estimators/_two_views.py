@@ -90,12 +90,12 @@ class TwoViewDensity(Streaming, BothSides):
     _parts_, _scale_, _n_samples_ = results(3)
 
     def _keep_more(self) -> None:
-        """Attributes of a subclass, in the units of the data; it solves to the density."""
+        """Further attributes of a subclass, in the units of the data."""
 
     # -- fitting -----------------------------------------------------------------------
 
     def _batch(self, *given: Any, **how: Any) -> Rows:
-        """NaN stands for what is missing in dense X or in y only if all rows come at once."""
+        """A batch without gaps: NaN is allowed only when all rows are given at once."""
         rows: Rows = super()._batch(*given, **how)
         if np.isnan(rows.Y).any():
             raise ValueError(
@@ -115,7 +115,7 @@ class TwoViewDensity(Streaming, BothSides):
         return check_numeric_Y(y, n, gaps=True)
 
     def _state(self, sample: Any) -> Views | Sides:
-        """The views in units of their own: powers of two, by which columns vary moderately."""
+        """The views, each column in a unit (a power of two) in which it varies by about 1."""
         rows = sample.whole
         if rows is not None and (views := Views(rows.X, rows.Y, rows.weight)).gaps:
             self._n_samples_ = views.total / one_sample(rows.weight)
@@ -332,7 +332,7 @@ class TwoViewDensity(Streaming, BothSides):
 
 
 def _dense(X: Any) -> Array:
-    """X where a view has gaps: sparse X would be dense in the algebra."""
+    """X as an array; refused if sparse, as filling the gaps of a view would make it dense."""
     if sparse.issparse(X):
         raise ValueError(
             "y has missing entries (or is missing), which needs dense X: give X as an array."
@@ -364,7 +364,7 @@ def _deviation(name: str, Z: Centered) -> Array:
 
 
 def _units(name: str, size: Array, dtype: Any) -> Array:
-    """Powers of two above the sizes, whose squares, covariances, must be numbers of their kind."""
+    """Powers of two above the sizes; their products, covariances, must not leave the range."""
     kind = np.finfo(dtype)
     low, high = 4 * np.sqrt(float(kind.tiny)), np.sqrt(float(kind.max)) / 4
     strange = (size > 0) & ~((size > low) & (size < high))

@@ -132,7 +132,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             check_two_classes(problem.positive().Y.sum(axis=0))
 
     def _solve(self, problem: Rows, settings: None) -> Array:
-        """The thresholds, which are best on samples that did not take part."""
+        """The thresholds that are best on held-out samples."""
         weight = problem.weight
         kept = np.arange(problem.n_rows) if weight is None else np.flatnonzero(weight)
         folds = [] if self._one_class_ else self._folds(problem.Y, kept)

@@ -88,10 +88,10 @@ class MultipleKernelProjection(Delegating, Transformer):
     ----------
     estimator : kernel projection or {"star", "clique", "zhou", "cca", "opls", "lda"}, optional
         Which projection (:class:`KernelHypergraphSpectral`, by default, :class:`KernelCCA`,
-        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`), or its target by name: it says
-        the target, alpha and the number of components. Its own kernel is not used.
+        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`), or its target by name: it
+        determines the target, alpha and the number of components. Its own kernel is not used.
     kernels : list, or "precomputed", optional
-        Names, callables or :class:`Kernel` objects, which may have columns of their own. By
+        Names, callables or :class:`Kernel` objects, each of which may use its own columns. By
         default Gaussian kernels of five widths. With "precomputed" X is a list of kernel
         matrices: n x n in :meth:`fit`, new samples by training samples later.
     weights : {"silp", "uniform", "best"} or array of shape (n_kernels,)

@@ -148,7 +148,7 @@ class ProbabilisticCCA(TwoViewDensity):
         return model, Report("likelihood", "svd", "no value is missing")
 
     def _least(self, gain: Array, d: int) -> int | None:
-        """The number of components that the criterion takes; None where none is asked."""
+        """The number of components that the criterion takes; None if none is used."""
         q, n = np.arange(len(gain)), self._n_samples_
         self.bic_ = gain + q * (d - q) * np.log(n)
         self.hqc_ = gain + q * (d - q) * 2 * np.log(np.log(max(n, np.e)))
