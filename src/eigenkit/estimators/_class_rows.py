@@ -213,18 +213,16 @@ def plane_images(blocks: Iterable[Any], V: Array) -> Array:
     return np.vstack([slope, drift])
 
 
-def _is_linear(model: Any) -> bool:
-    name = type(model).__name__
-    if not model._is_linear:
-        raise AttributeError(
-            f"{name}(kernel={model.kernel!r}) needs all samples at once: streams and blocks of "
-            "rows are for kernel='linear'."
-        )
-    if model.probability:
-        raise AttributeError(
-            f"{name}(probability=True) needs all samples at once: streams and blocks of rows are "
-            "for probability=False."
-        )
+def _takes_parts(model: Any) -> bool:
+    for fine, given, instead in (
+        (model._is_linear, f"kernel={model.kernel!r}", "kernel='linear'"),
+        (not model.probability, "probability=True", "probability=False"),
+    ):
+        if not fine:
+            raise AttributeError(
+                f"{type(model).__name__}({given}) needs all samples at once: streams and blocks of "
+                f"rows are for {instead}."
+            )
     return True
 
 
@@ -234,8 +232,8 @@ class PlaneStreams(Streaming):
     coef_, intercept_, eigenvalues_, n_iter_, _center_, _bias_ = results(6)
     classes_: np.ndarray
 
-    partial_fit = available_if(_is_linear)(Streaming.partial_fit)
-    merge = available_if(_is_linear)(Streaming.merge)
+    partial_fit = available_if(_takes_parts)(Streaming.partial_fit)
+    merge = available_if(_takes_parts)(Streaming.merge)
 
     def _kind(self) -> tuple[Any, ...]:
         return ()
