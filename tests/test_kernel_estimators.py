@@ -400,7 +400,7 @@ def test_bad_precomputed_kernels_are_refused_and_leave_no_trace(
     skew[np.triu_indices(20, 1)] += 1.0
     holed[3, 4] = np.nan
     bad = {
-        "precomputed kernel must be the square matrix": good[:, :10],
+        "precomputed kernel, has shape .*: give the square matrix": good[:, :10],
         "is not symmetric": skew,
         "X, the precomputed kernel, contains NaN": holed,
         "is not positive semidefinite": _indefinite(20),

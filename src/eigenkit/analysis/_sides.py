@@ -23,6 +23,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import refuse_blocks
+from eigenkit.data import as_dense
 from eigenkit.data.columns import OFFSET_LIMIT
 from eigenkit.estimators import (
     CCA,
@@ -44,7 +45,6 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
-from eigenkit.moments import dense
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import with_article
@@ -107,7 +107,7 @@ class View:
         if sparse.issparse(self.data) and wide:
             return self._sparse_spectrum(N)
         # A has as many numbers as X here: nothing is gained by keeping X sparse.
-        X = np.asarray(dense(self.data), dtype=np.float64)
+        X = np.asarray(as_dense(self.data), dtype=np.float64)
         unit = self._units(np.abs(X).max(axis=0, initial=0.0))
         R, factor = self._residuals(X / unit, N)
         U, s, _ = sla.svd(R, full_matrices=False, check_finite=False)
@@ -285,7 +285,7 @@ def _x_side(model: Any, X: Any) -> View:
 
 
 def _y_side(model: Any, n: int, y: Any) -> View:
-    Y = dense(model._encode(as_labels(y), n, None, False))
+    Y = as_dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
         return View(_target_rows(model, Y), *AS_IT_IS)
     if isinstance(model, CCA):

@@ -13,11 +13,10 @@ from sklearn.base import BaseEstimator
 from eigenkit.analysis import _steps as steps
 from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed, sizes
 from eigenkit.analysis._sides import View, residuals, sides
-from eigenkit.data import check_finite, stored
+from eigenkit.data import as_dense, check_finite, stored
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_X
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.moments import dense
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real
 
@@ -249,7 +248,7 @@ def _nuisance(nuisance: Any, n: int) -> Array:
             raise ValueError(f"nuisance is not a matrix of numbers: {words}") from error
         raise ValueError(f"nuisance{words[1:]}") from error
     check_finite("nuisance", stored(Z))
-    Z = dense(Z).astype(np.float64)
+    Z = as_dense(Z).astype(np.float64)
     if len(Z) != n:
         raise ValueError(f"nuisance has {len(Z)} rows: give one for each of {n} samples.")
     return Z

@@ -94,10 +94,10 @@ def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
     """The features of a row, filled in and not yet scaled."""
     import numpy as np
 
+    from eigenkit.data import as_dense
     from eigenkit.files import FileError
-    from eigenkit.moments import dense
 
-    x = dense(model.features.matrix(path, block)[[row]])[0].astype(float)
+    x = as_dense(model.features.matrix(path, block)[[row]])[0].astype(float)
     if np.isnan(x).any():
         name = model.features.feature_names()[int(np.argmax(np.isnan(x)))]
         raise FileError(path, f"row {row + 1} misses {name!r}: explain takes complete rows.")

@@ -10,6 +10,8 @@ from eigenkit.data.centered import Centered, correlations
 from eigenkit.data.columns import (
     SAFE_RANGE,
     SCALABLE,
+    arrays_of,
+    as_dense,
     centered_columns,
     check_finite,
     check_size,
@@ -45,6 +47,8 @@ __all__ = [
     "Targets",
     "Through",
     "add_transposed",
+    "arrays_of",
+    "as_dense",
     "centered_columns",
     "check_finite",
     "check_size",

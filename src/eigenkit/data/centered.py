@@ -26,11 +26,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from eigenkit.data.columns import (
     SAFE_RANGE,
     SCALABLE,
+    as_dense,
     centered_columns,
     check_finite,
     check_size,
@@ -211,7 +211,7 @@ class Centered(Scaled):
 
     def rows(self, X: Any) -> Array:
         """Other rows of X as unweighted rows of Z, as a dense matrix."""
-        dense = (X.toarray() if sparse.issparse(X) else X) - self.mean
+        dense = as_dense(X) - self.mean
         return np.asarray(dense if self.m is None else dense * self.m)
 
     def columns(self, index: np.ndarray) -> Centered:

@@ -42,6 +42,16 @@ def stored(X: Any) -> np.ndarray:
     return np.asarray(X.data if sparse.issparse(X) else X)
 
 
+def arrays_of(X: Any) -> tuple[np.ndarray, ...]:
+    """The arrays that a CSR matrix consists of; of dense X, X itself."""
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+
+
+def as_dense(X: Any) -> np.ndarray:
+    """X as an array, of any size: whoever asks knows that it is small enough."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+
+
 def column_sums(X: Any, weight: Array | None = None) -> Array:
     """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
     return np.asarray((np.ones(X.shape[0]) if weight is None else weight) @ X)
@@ -60,9 +70,7 @@ def constant_columns(X: Any) -> np.ndarray:
 
 
 def _flat(X: Any) -> np.ndarray:
-    high, low = X.max(axis=0), X.min(axis=0)
-    if sparse.issparse(X):
-        high, low = high.toarray(), low.toarray()
+    high, low = as_dense(X.max(axis=0)), as_dense(X.min(axis=0))
     with np.errstate(over="ignore"):
         return np.ravel(high - low <= ROUNDING * np.maximum(np.abs(high), np.abs(low)))
 
@@ -89,8 +97,11 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
     return mean + drift, centred
 
 
-def check_finite(name: str, X: Any) -> None:
-    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms."""
+def check_finite(name: str, X: Any, *, gaps: bool = False) -> None:
+    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms.
+
+    With ``gaps`` dense X may hold NaN.
+    """
     values = X.data if sparse.issparse(X) else np.asarray(X)
     if values.size == 0 or values.dtype.kind != "f":
         return
@@ -98,8 +109,10 @@ def check_finite(name: str, X: Any) -> None:
         total = values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
     if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
         return
-    what = "NaN" if np.isnan(values).any() else "infinity"
-    raise ValueError(f"{name} contains {what}: remove or impute such entries.")
+    gaps = gaps and not sparse.issparse(X)
+    what = "NaN" if not gaps and np.isnan(values).any() else "infinity"
+    if not gaps or np.isinf(values).any():
+        raise ValueError(f"{name} contains {what}: remove or impute such entries.")
 
 
 def sum_of_squares(X: Any) -> Array:

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
-from scipy import sparse
 
-from eigenkit.data.columns import row_slices
+from eigenkit.data.columns import as_dense, row_slices
 from eigenkit.data.passes import Passes
 from eigenkit.numerics.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
 from eigenkit.numerics.tolerances import REPAIRABLE, TWELVE_DIGITS
@@ -70,8 +69,7 @@ def _joint(blocks: Iterable[Any], frame: Any, H: Any) -> Iterator[Array]:
     """Dense rows of [Z H]."""
     for P, Y, r in frame.pieces(blocks):
         for rows in row_slices(P.shape, 2**25):
-            dense = P[rows].toarray() if sparse.issparse(P) else P[rows]
-            joint = np.hstack([dense - frame.delta, H.of(Y[rows])])
+            joint = np.hstack([as_dense(P[rows]) - frame.delta, H.of(Y[rows])])
             yield joint if r is None else joint * r[rows, None]
 
 

@@ -82,7 +82,7 @@ def alpha_path(
 
 
 def path_of_alphas(estimator: Any, X: Any, y: Any, alphas: Sequence[float]) -> list[Any]:
-    """The same for any estimator with an alpha; what is no projection is fitted for each."""
+    """The same for any estimator with an alpha; all but projections are fitted once per alpha."""
     if isinstance(estimator, Projection):
         return alpha_path(estimator, X, y, alphas)
     return [clone(estimator).set_params(alpha=alpha).fit(X, y) for alpha in alphas]

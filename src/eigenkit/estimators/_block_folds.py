@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, as_dense
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows, dense
+from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count
 from eigenkit.solvers.component_cv import Linear, linear_model, staged_squares
@@ -26,7 +26,7 @@ def block_folds(blocks: Any, cv: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def refuse_groups(groups: Any) -> None:
-    """Folds of blocks are drawn within the blocks, whatever group a row is of."""
+    """Refuse groups: folds of blocks are drawn within each block, and would divide them."""
     if groups is not None:
         raise ValueError("groups are for arrays: folds of blocks do not keep groups together.")
 
@@ -44,7 +44,7 @@ def answering(model: Any, X: Any) -> Any:
 
 
 def gathered(function: Any, X: Any, y: Any, weight: Any = None) -> tuple[Any, Any, Any]:
-    """``function(X)``, which has few columns, with y and weights; blocks bring theirs along."""
+    """``function(X)``, which has few columns, with y and weights; blocks hold their own."""
     return _together(X, function) if isinstance(X, Blocks) else (function(X), y, weight)
 
 
@@ -54,7 +54,7 @@ def labels_in(blocks: Any) -> Array:
 
 
 def _nothing(X: Any) -> Array:
-    """As many rows, of no columns."""
+    """The same rows without columns."""
     return np.empty((X.shape[0], 0))
 
 
@@ -72,7 +72,7 @@ def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
     for T, y, weight in blocks.map(function).triples():
         given = [T, y] if weight is None else [T, y, weight]
         there = slice(None) if weight is None else np.asarray(weight) > 0
-        found.append([dense(each)[there] for each in given])
+        found.append([as_dense(each)[there] for each in given])
     if not found:
         raise ValueError("X holds so few rows that a fold has none: give fewer folds (cv).")
     T, y, *weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -81,7 +81,7 @@ def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
 
 @dataclass(frozen=True)
 class FoldSums:
-    """The rows of every fold, and their sums; a sample of all of them."""
+    """The rows of every fold, and their sums; together they are the whole sample."""
 
     rows: list[BlockedRows]
     sums: list[Factor]

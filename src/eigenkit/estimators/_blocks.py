@@ -1,7 +1,7 @@
 """Blocks of rows in the place of X.
 
 The first block says what the columns are; a fit is passes over all of them. Methods of one row at a
-time give blocks again, and a score is summed over the blocks, so that none must be kept.
+time give blocks again, and a score is summed over the blocks, so that no block must be kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from eigenkit.moments import BlockedRows, Blocks, Rows
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.numerics.tolerances import ROUNDING
 
-# Methods whose rows follow from those of X, one by one.
+# Methods that return one row for every row of X.
 ROW_BY_ROW = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "distances"),
     *("transform_orthogonal", "correct", "inverse_transform", "score_samples", "predict_top"),
@@ -37,7 +37,7 @@ def take_blocks(cls: type, *names: str) -> None:
         method: Any = getattr_static(cls, name, None)
         if isfunction(method) and not hasattr(method, "for_blocks"):
             setattr(cls, name, _taking_blocks(method))
-        elif hasattr(method, "fn") and not hasattr(method.fn, "for_blocks"):  # hidden at times
+        elif hasattr(method, "fn") and not hasattr(method.fn, "for_blocks"):  # by available_if
             method.fn = _taking_blocks(method.fn)
 
 
@@ -63,6 +63,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
         refuse_blocks(model, blocks)
     if sample_weight is not None or (y is not None and np.size(y)):
         raise ValueError(Y_COMES_WITH_BLOCKS)
+    model._check_in_parts()
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
     model._batch(model._check_X(X, reset=True, weight=weight), y, weight, classes, reset=True)
@@ -111,7 +112,7 @@ class _Reading:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether X is what validation would make of it."""
+    """Whether X is already of a type that validation would make it."""
     known = isinstance(X, np.ndarray) or (
         isinstance(X, sparse.csr_array) and X.has_canonical_format
     )
@@ -120,7 +121,7 @@ def _is_plain(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Named(Passes):
-    """The first pass: where a block cannot be read, one more finds out which it is."""
+    """The first pass; if a block cannot be read, a second pass finds out which one."""
 
     given: Passes
     passes: Passes
@@ -183,7 +184,7 @@ class Paired:
         return cls(len(A), total, mean, np.array([w @ A**2, w @ B**2, w @ (A * B)]))
 
     def merge(self, other: Paired) -> Paired:
-        """Of the rows of both."""
+        """The sums over the rows of both."""
         total, step = self.total + other.total, other.mean - self.mean
         between = np.array([step[0] ** 2, step[1] ** 2, step[0] * step[1]])
         return Paired(
@@ -194,7 +195,7 @@ class Paired:
         )
 
     def determination(self) -> float:
-        """The mean coefficient of determination, where B is what is left of A by predictions."""
+        """The mean coefficient of determination, where B holds the residuals of A."""
         if self.n_rows < 2:
             return float("nan")
         left = self.squares[1] + self.total * self.mean[1] ** 2
@@ -251,7 +252,7 @@ def residuals(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
 
 
 def _rows(blocks: Iterable[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Those blocks of which a row counts."""
+    """The blocks with at least one row of positive weight."""
     for X, y, weight in blocks:
         if not has_no_rows(X, y, weight):
             yield X, y, weight

@@ -25,7 +25,7 @@ class ScoresByName:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination of the predictions; of a classifier their accuracy.
 
-        Strings that are no classes to predict are scored by their indicator columns.
+        Where y holds strings and no classes are predicted, their indicator columns are scored.
 
         {scored}
         """
@@ -57,7 +57,7 @@ class BothSides(Transformer):
         return self._projected(X)
 
     def _scores_of_y(self, Y: Any) -> Any:
-        """The scores of y, given as :meth:`_new_y` has it."""
+        """The scores of y, given as :meth:`_new_y` returns it."""
         return project(Y, self.y_mean_, self.y_rotations_)
 
     def transform(self, X: Any, y: Any = None) -> Any:

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 
 from eigenkit.data import add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
-from eigenkit.estimators._kernel_space import refuse_overflow
+from eigenkit.estimators._kernel_space import CONSTANT_KERNEL, refuse_overflow
 from eigenkit.estimators._row_space import Space
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
@@ -56,7 +56,7 @@ class ClassRows:
 
     @property
     def column_weight(self) -> Array | None:
-        """How often each column counts, that of the constant too."""
+        """How many samples each column counts for; the column of the constant counts for one."""
         return None if self.column is None else np.append(self.column**2, 1.0)
 
     @property
@@ -65,7 +65,7 @@ class ClassRows:
         return not sparse.issparse(self.parts[0])
 
     def grams(self) -> list[Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver checks the sums
             grams: list[Any] = class_grams(self.parts)
         return grams if self.may_be_dense else [G.toarray() for G in grams]
 
@@ -112,7 +112,7 @@ def with_ones(F: Any, root: Array | None) -> Any:
 
 def check_varied(K: Array) -> None:
     if np.array_equal(K[0], K[1]) and np.all(K[0] == K):
-        raise ValueError("The kernel has zero variance: it is the same for all samples.")
+        raise ValueError(CONSTANT_KERNEL)
 
 
 def kernel_unit(K: Array) -> float:
@@ -167,9 +167,9 @@ class ClassSums:
 
 
 def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses]:
-    """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each.
+    """The number of rows, and what planes need of sparse blocks too wide for a Gram matrix.
 
-    And the number of rows.
+    Every product with the rows is a pass over the blocks.
     """
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
@@ -199,7 +199,7 @@ def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:
 
 
 def plane_images(blocks: Iterable[Any], V: Array) -> Array:
-    """Of vectors (k, d + 1) the images by the rows of other classes, and of their own."""
+    """Vectors (k, d + 1) times the Gram matrix of the rows of other classes, and of their own."""
     k, d = len(V), V.shape[1] - 1
     slope, drift = np.zeros((d, 2 * k)), np.zeros((1, 2 * k))
     for X, Y, weight in blocks:
@@ -213,18 +213,16 @@ def plane_images(blocks: Iterable[Any], V: Array) -> Array:
     return np.vstack([slope, drift])
 
 
-def _is_linear(model: Any) -> bool:
-    name = type(model).__name__
-    if not model._is_linear:
-        raise AttributeError(
-            f"{name}(kernel={model.kernel!r}) needs all samples at once: streams and blocks of "
-            "rows are for kernel='linear'."
-        )
-    if model.probability:
-        raise AttributeError(
-            f"{name}(probability=True) needs all samples at once: streams and blocks of rows are "
-            "for probability=False."
-        )
+def _takes_parts(model: Any) -> bool:
+    for fine, given, instead in (
+        (model._is_linear, f"kernel={model.kernel!r}", "kernel='linear'"),
+        (not model.probability, "probability=True", "probability=False"),
+    ):
+        if not fine:
+            raise AttributeError(
+                f"{type(model).__name__}({given}) needs all samples at once: streams and blocks of "
+                f"rows are for {instead}."
+            )
     return True
 
 
@@ -234,8 +232,8 @@ class PlaneStreams(Streaming):
     coef_, intercept_, eigenvalues_, n_iter_, _center_, _bias_ = results(6)
     classes_: np.ndarray
 
-    partial_fit = available_if(_is_linear)(Streaming.partial_fit)
-    merge = available_if(_is_linear)(Streaming.merge)
+    partial_fit = available_if(_takes_parts)(Streaming.partial_fit)
+    merge = available_if(_takes_parts)(Streaming.merge)
 
     def _kind(self) -> tuple[Any, ...]:
         return ()

@@ -17,7 +17,7 @@ from eigenkit.numerics.linalg import Array
 
 @described
 class Density(Projection):
-    """What follows from components, their variances, and the same variance in all directions left.
+    """What follows from components, their variances, and one variance in all other directions.
 
     Tipping and Bishop's probabilistic PCA.
     """

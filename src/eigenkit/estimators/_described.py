@@ -95,6 +95,10 @@ n_components_, n_iter_, solver_, regression_, report_
     What was done; see :class:`eigenkit.pencil.Report`.
 n_features_in_, feature_names_in_
 """,
+    "report": """
+report_ : Report
+    How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+""",
     "surfaces": """
 {kernel}
 {landmarks}
@@ -112,8 +116,7 @@ X_fit_, landmarks_, kernel_
 probability_scale_ : float
     The factor, with ``probability=True``.
 classes_ : array of shape (n_classes,)
-report_ : Report
-    How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+{report}
 n_iter_, n_features_in_, feature_names_in_
 """,
     "planes": """

@@ -12,14 +12,13 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
-from eigenkit.data import SAFE_RANGE, check_finite, check_size, largest, stored
+from eigenkit.data import SAFE_RANGE, as_dense, check_finite, check_size, largest, stored
 from eigenkit.estimators._validation import PRECISIONS, plain_words, readable, tabular
-from eigenkit.moments import dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
 
-# As much of y is compared with 0 and 1 at a time.
+# How much of y is compared with 0 and 1 at a time.
 FEW_BYTES = 2**18
 
 ONE_EACH = "y holds {} classes for {} samples: some class needs more than one sample."
@@ -309,7 +308,7 @@ def as_numbers(model: Any, y: Any) -> Any:
     """y in the form that ``predict`` returns: strings as indicator columns of the classes."""
     labels = labels_of(model, y, reset=False)
     if not hasattr(model, "classes_"):
-        return dense(labels)
+        return as_dense(labels)
     return encode_classes(model, labels, len(labels), None, False, instead="give one string each")
 
 

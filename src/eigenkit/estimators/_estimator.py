@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
+from eigenkit.data import as_dense, project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_y_given, labels_of
@@ -30,7 +30,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
     owned,
 )
-from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows, dense
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
 from eigenkit.pencil import Pencil, Report, Solution
@@ -55,7 +55,7 @@ _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 class Estimator(Shown, Instead, BaseEstimator):
     """What is fitted to samples; see the module."""
 
-    # Whether y is asked for; otherwise it is ignored, or learned from only where it is given.
+    # Whether y must be given; and if not, whether a given y is used, or ignored.
     _supervised, _y_is_optional = True, False
     # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
@@ -165,12 +165,12 @@ class Estimator(Shown, Instead, BaseEstimator):
         X = self._check_X(X, reset=True, min_samples=2, weight=sample_weight)
         X = owned(X, given) if self._keeps_samples else X
         rows = self._labelled(X, y, sample_weight, None, reset=True)
-        return rows if self._sparse_labels else replace(rows, Y=dense(rows.Y))
+        return rows if self._sparse_labels else replace(rows, Y=as_dense(rows.Y))
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
-        """Some of many rows, if only one, of which X has been checked: those that have a weight."""
+        """One batch (at least one row) whose X is already checked; only rows of positive weight."""
         rows = self._labelled(X, y, sample_weight, classes, reset)
-        return replace(rows, Y=dense(rows.Y)).positive()
+        return replace(rows, Y=as_dense(rows.Y)).positive()
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
         n = X.shape[0]
@@ -297,7 +297,7 @@ class Projection(Streaming, Transformer):
         """The rows of positive weight, without columns that hold nothing."""
         rows, columns = self._rows(X, y, sample_weight).positive().occurring()
         if columns is not None:
-            self._columns_ = columns
+            self._occurring_ = columns
         return rows
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
@@ -378,7 +378,7 @@ class Projection(Streaming, Transformer):
 
     def _spread(self, A: Array, axis: int) -> Array:
         """A, row-major, with zeros for the empty columns of X: zero is their mean, their weight."""
-        columns = getattr(self, "_columns_", None)
+        columns = getattr(self, "_occurring_", None)
         if columns is None:
             return np.ascontiguousarray(A)
         whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)

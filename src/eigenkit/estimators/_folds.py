@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from eigenkit.data import as_dense
 from eigenkit.estimators._block_folds import (
     answering,
     block_folds,
@@ -35,7 +36,7 @@ from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.exceptions import EigenkitWarning
-from eigenkit.moments import Blocks, dense
+from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import SUM_ROUNDING
 from eigenkit.pencil import Report
@@ -145,7 +146,7 @@ def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
     By default least squares; on classes with a little ridge, and scaled, as scores may be so
     short that the ridge is all there is.
     """
-    y = dense(y)
+    y = as_dense(y)
     if head is None and y.ndim == 2:
         head = sklearn.linear_model.LinearRegression()
     elif head is None:
@@ -268,7 +269,7 @@ def _one_number(score: Any) -> float:
 class CrossValidated(Estimator):
     """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
 
-    # Groups are the splitter's: nobody has to request them of the search.
+    # Groups go to the splitter: no request to the search itself is needed.
     __metadata_request__fit: ClassVar = {"groups": metadata_routing.UNUSED}
 
     cv: Any
@@ -377,7 +378,7 @@ class Search(CrossValidated, BestEstimator):
                 _safe_indexing(y, train),
                 None if weight is None else weight[train],
                 part_of(self.estimator, X, test, train),
-                dense(_safe_indexing(y, test)),  # as scores are made
+                as_dense(_safe_indexing(y, test)),  # as scores are made
             )
 
     def _keep_best(self, samples: Samples, **parameters: Any) -> None:

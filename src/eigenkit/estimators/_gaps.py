@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Data
+from eigenkit.data import Data, check_finite
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Problem, Rows
@@ -18,23 +18,20 @@ from eigenkit.pencil import Report, Solution
 from eigenkit.solvers import Settings
 from eigenkit.solvers.nipals import nipals_axes
 
-NIPALS_NEEDS_ALL = "solver='nipals' needs all rows at once: fit arrays, or choose another."
-
 
 def check_gaps(
     model: Any, X: Any, name: str, instead: str, *, weight: Any = None, **how: Any
 ) -> Array:
     """X as dense numbers that may be missing, but not infinite.
 
-    The parameter ``name`` is "nipals"; sparse X wants it to be ``instead``.
+    The parameter ``name`` is "nipals"; with sparse X it must be ``instead``.
     """
     X = check_X(model, X, finite=False, **how)
     if sparse.issparse(X):
         raise ValueError(
             f"X is sparse, but {name}='nipals' deflates X itself: use {name}={instead!r}."
         )
-    if np.isinf(counted(X, weight)).any():
-        raise ValueError("X contains infinity: remove or impute such entries.")
+    check_finite("X", counted(X, weight), gaps=True)
     return np.asarray(X)
 
 
@@ -89,11 +86,8 @@ class Gapped(Problem):
         return cls(**vars(problem), observed=observed, squares=squares)
 
 
-def without_gaps(sample: Any) -> tuple[Rows, np.ndarray | None]:
+def without_gaps(rows: Rows) -> tuple[Rows, np.ndarray | None]:
     """Rows with column means in their gaps, and what is observed; None where all is."""
-    rows = sample.whole
-    if rows is None:
-        raise ValueError(NIPALS_NEEDS_ALL)
     observed = observed_entries(rows.X)
     return rows if observed is None else replace(rows, X=filled(rows, observed)), observed
 

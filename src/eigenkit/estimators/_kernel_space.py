@@ -7,19 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from eigenkit.data import check_finite, constant_columns, largest
+from eigenkit.data import as_dense, check_finite, constant_columns, largest
 from eigenkit.estimators._estimator import Projection, Transformer
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
     KERNELS,
+    PRECOMPUTED,
     Kernel,
     KernelRows,
     PrecomputedKernel,
     check_kernel_size,
     check_positive,
+    check_precomputed,
     checked_kernel,
     landmark_map,
     pivots,
@@ -33,8 +34,7 @@ from eigenkit.shell import check_choice, check_count, check_real, random_of, sho
 from eigenkit.solvers import Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
-# What messages call a kernel that is given as a matrix.
-PRECOMPUTED = "X, the precomputed kernel,"
+CONSTANT_KERNEL = "X has zero variance to the kernel: all samples have the same inner products."
 
 
 def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) -> None:
@@ -155,20 +155,14 @@ class KernelSpace(KernelParameters, Transformer):
 
     def _fit_kernel(self, given: Rows, rows: Rows) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
-        X, n = rows.X, given.n_rows
+        X = rows.X
         if not self._precomputed:
             if constant_columns(X).all():
                 raise ValueError(NO_VARIANCE)
             self.kernel_: Any = self._fitted_kernel(rows)
             self.gamma_ = self.kernel_.gamma
             return X
-        if sparse.issparse(X):
-            raise TypeError("X is a sparse matrix: give a precomputed kernel as a dense one.")
-        if X.shape[1] != n:
-            raise ValueError(
-                f"X has shape ({n}, {X.shape[1]}): a precomputed kernel must be the square matrix "
-                "of inner products of all training samples."
-            )
+        check_precomputed(given.X)
         self.kernel_ = PrecomputedKernel()
         return np.flatnonzero(given.weights() > 0)
 
@@ -231,9 +225,7 @@ class KernelSpace(KernelParameters, Transformer):
         if self.approximation is not None:
             return
         if Z.vanishes:
-            raise ValueError(
-                "X has zero variance to the kernel: all samples have the same inner products."
-            )
+            raise ValueError(CONSTANT_KERNEL)
         if not self.kernel_.positive:
             check_positive(Z.outer(), self._kernel_name)
 
@@ -291,9 +283,8 @@ class KernelProjection(KernelSpace, Projection):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = self._rows(X, y, sample_weight)
-        if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
-            rows = replace(rows, Y=rows.Y.toarray())
-        return self._in_kernel_space(rows)
+        # The kernel has n x n numbers, which is more than dense labels have.
+        return self._in_kernel_space(replace(rows, Y=as_dense(rows.Y)))
 
     def _every_row(self, X: Any, y: Any) -> Rows:
         return self._take(X, y, None)

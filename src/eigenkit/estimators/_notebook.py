@@ -72,7 +72,7 @@ def _facts(model: Any) -> dict[str, str]:
     rows = {}
     if intake is not None:
         rows["rows taken in"] = str(intake.moments.n_rows)
-        hasattr(model, "report_")  # a stream that can be solved is, whatever else looks at it
+        hasattr(model, "report_")  # solves a stream, if it can be solved
         found = {**found, **vars(intake.model)}
         if not intake.model._is_solved:
             rows["solved"] = "not yet"

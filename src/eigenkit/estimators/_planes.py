@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
+from eigenkit.data import DENSE_LIMIT_BYTES, as_dense, check_finite, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._class_rows import (
     ClassRows,
@@ -30,14 +30,13 @@ from eigenkit.estimators._encoding import class_index
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import (
-    PRECOMPUTED,
     KernelParameters,
     refuse_overflow,
     symmetry_tol,
 )
 from eigenkit.estimators._row_space import space_of
 from eigenkit.estimators._validation import check_X, counted
-from eigenkit.kernels import check_square, checked_kernel
+from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS, precision
@@ -75,8 +74,7 @@ def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
         center = np.abs(model._center_)
         # Feature by feature: a large one of small weight must not loosen the bound of others.
         bound = eps * (X @ normals.T + normals @ center + bias)
-        largest = X.max(axis=1)
-        largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
+        largest = np.ravel(as_dense(X.max(axis=1)))
         # Rounding of the normals, which were found in double precision.
         found = 64 * EPS * np.sqrt(X.shape[1]) * (largest[:, None] + center.max() + bias)
         D[near] = np.where(D[near] <= np.maximum(bound, found), 0.0, D[near])
@@ -115,9 +113,9 @@ class ByClass:
         return self.rows.take(np.argsort(self.order))
 
 
-# Planes, and the rows that they were found from: these are the features as they are.
+# Planes, and the coordinates of the rows that they were found from.
 Found = tuple[Planes, ClassRows]
-AS_GIVEN = ClassRows([])
+AS_GIVEN = ClassRows([])  # the features as they were given
 
 
 @described
@@ -183,7 +181,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             return self._linear_planes(problem)
         else:
             rows = self._kernel_rows(problem)
-        return self._planes(rows), replace(rows, parts=[])  # a kernel is large
+        return self._planes(rows), replace(rows, parts=[])  # without the kernel, which is large
 
     @property
     def _is_linear(self) -> bool:
@@ -198,24 +196,17 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
         if not reset:
             return check_X(self, X, reset=False, weight=weight)
         if self._precomputed:
-            return self._check_matrix(check_X(self, X, reset=True, min_samples=2, finite=False))
+            # Its numbers are checked without the samples of no weight.
+            K = check_X(self, X, reset=True, min_samples=2, finite=False)
+            check_precomputed(K)
+            return K
         # The general checks cost more than the planes of a small set: an array that is
-        # already what they would return goes past them.
+        # already what they would return skips them.
         if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and min(X.shape) > 1:
             check_finite("X", counted(X, weight))
             self.n_features_in_ = X.shape[1]
             return X
         return check_X(self, X, reset=True, min_samples=min_samples, weight=weight)
-
-    def _check_matrix(self, K: Any) -> Any:
-        """A precomputed kernel, whose numbers are checked without the samples of no weight."""
-        if sparse.issparse(K):
-            raise TypeError(
-                "X is sparse, but sparse input is not supported with kernel='precomputed': "
-                "give X.toarray()."
-            )
-        check_square(K, PRECOMPUTED)
-        return K
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> np.ndarray:
         """The number of the class of every row."""

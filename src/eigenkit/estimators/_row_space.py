@@ -46,7 +46,7 @@ def centred(X: Array) -> tuple[Array, Array, Array]:
 def to_planes(shift: Array, unit: Array, constant: np.ndarray) -> Array:
     """R that takes planes of (X - shift) / unit to planes of X.
 
-    Constant features stay out of it: by them a penalty would let the plane move for less.
+    Constant features are left out: with them, the plane could move at a smaller penalty.
     """
     R = np.diag([*(1 / unit), 1.0])
     R[-1, :-1] = np.where(constant, 0.0, -shift / unit)

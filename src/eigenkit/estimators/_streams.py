@@ -20,7 +20,7 @@ from eigenkit.moments import RESPONSES, Blocks, ClassMoments, Moments
 from eigenkit.shell import check_above_zero, is_fitted_name, unchanged_on_error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Intake:
     """The moments of a stream, and the estimator as it was when it took them in."""
 
@@ -45,13 +45,14 @@ class Intake:
         if not model._is_solved:
             model = like(model, clone(model))
             try:
+                model._check_in_parts()  # merge may have brought other parameters
                 model._learn(self.moments, model._settings())
             except ValueError as error:
                 raise NotFittedError(
                     f"this {type(model).__name__} cannot be solved from the "
                     f"{self.moments.n_rows} rows that it has taken in: {error}"
                 ) from error
-            object.__setattr__(self, "model", model)
+            self.model = model
         return model
 
 
@@ -82,7 +83,7 @@ class Result:
 
 
 def results(count: int, advice: str = "") -> tuple[Result, ...]:
-    """As many fitted attributes as there are names to the left."""
+    """Fitted attributes, as many as the assignment has names."""
     return tuple(Result(advice) for _ in range(count))
 
 
@@ -146,7 +147,7 @@ class Streaming:
         self
         """
         self._settings()
-        self._check_stream()
+        self._check_in_parts()
         if half_life is not None:
             half_life = check_above_zero("half_life", half_life, hint=", or None")
         if isinstance(X, Blocks):
@@ -164,8 +165,8 @@ class Streaming:
             self._intake_ = Intake.of(self, added)
         return self
 
-    def _check_stream(self) -> None:
-        """Refuse parameters that need all rows at once, before the first of them is taken in."""
+    def _check_in_parts(self) -> None:
+        """Refuse parameters that need all rows at once, for streams and blocks of rows."""
 
     def _arrivals(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Any:
         """The rows of a batch, which share no memory with the caller."""
@@ -212,7 +213,7 @@ class Streaming:
         return self._target, self._edge_weight
 
     def _no_moments(self) -> Any:
-        """A stream that begins."""
+        """An empty stream."""
         return Moments.begin(*self._kind())
 
     # The result whose presence says that this model itself has all of them.
@@ -227,7 +228,7 @@ class Streaming:
 
 
 def _check_alike(model: Any, other: Any) -> None:
-    """Two streams of the same features and labels."""
+    """Refuse streams of different features, labels or classes."""
     mine, theirs = (vars(each).get("feature_names_in_") for each in (model, other))
     if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
         raise ValueError(

@@ -10,7 +10,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, one_sample, project, stored
+from eigenkit.data import Centered, check_finite, one_sample, project
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
@@ -90,12 +90,12 @@ class TwoViewDensity(Streaming, BothSides):
     _parts_, _scale_, _n_samples_ = results(3)
 
     def _keep_more(self) -> None:
-        """Attributes of a subclass, in the units of the data; it solves to the density."""
+        """Further attributes of a subclass, in the units of the data."""
 
     # -- fitting -----------------------------------------------------------------------
 
     def _batch(self, *given: Any, **how: Any) -> Rows:
-        """NaN stands for what is missing in dense X or in y only if all rows come at once."""
+        """A batch without gaps: NaN is allowed only when all rows are given at once."""
         rows: Rows = super()._batch(*given, **how)
         if np.isnan(rows.Y).any():
             raise ValueError(
@@ -106,7 +106,7 @@ class TwoViewDensity(Streaming, BothSides):
 
     def _check_X(self, X: Any, *, weight: Any = None, **how: Any) -> Any:
         X = super()._check_X(X, weight=weight, **how)
-        _not_infinite(counted(X, weight))
+        check_finite("X", counted(X, weight), gaps=True)
         return X
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
@@ -115,7 +115,7 @@ class TwoViewDensity(Streaming, BothSides):
         return check_numeric_Y(y, n, gaps=True)
 
     def _state(self, sample: Any) -> Views | Sides:
-        """The views in units of their own: powers of two, by which columns vary moderately."""
+        """The views, each column in a unit (a power of two) in which it varies by about 1."""
         rows = sample.whole
         if rows is not None and (views := Views(rows.X, rows.Y, rows.weight)).gaps:
             self._n_samples_ = views.total / one_sample(rows.weight)
@@ -181,7 +181,8 @@ class TwoViewDensity(Streaming, BothSides):
         X = check_X(self, X, reset=False, finite=False)
         n, k = X.shape[0], len(self._scale_) - self.n_features_in_
         Y = np.full((n, k), np.nan) if y is None else self._new_y(y, n)
-        return self._scaled(Views(_not_infinite(X), Y))
+        check_finite("X", X, gaps=True)
+        return self._scaled(Views(X, Y))
 
     def _scores_of_x(self, X: Any) -> Array:
         """The expectation of z given x."""
@@ -331,7 +332,7 @@ class TwoViewDensity(Streaming, BothSides):
 
 
 def _dense(X: Any) -> Array:
-    """X where a view has gaps: sparse X would be dense in the algebra."""
+    """X as an array; refused if sparse, as filling the gaps of a view would make it dense."""
     if sparse.issparse(X):
         raise ValueError(
             "y has missing entries (or is missing), which needs dense X: give X as an array."
@@ -345,15 +346,6 @@ def _has_nan(X: Any) -> bool:
 
 def _inverse(R: Array) -> Array:
     return np.asarray(sla.solve_triangular(R, np.eye(len(R))))
-
-
-def _not_infinite(X: Any) -> Any:
-    """X, which may have gaps where it is dense."""
-    values = stored(X)
-    if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
-        what = "infinity" if np.isinf(values).any() else "NaN"
-        raise ValueError(f"X contains {what}: remove or impute such entries.")
-    return X
 
 
 def _half_range(name: str, A: Array) -> Array:
@@ -372,7 +364,7 @@ def _deviation(name: str, Z: Centered) -> Array:
 
 
 def _units(name: str, size: Array, dtype: Any) -> Array:
-    """Powers of two above the sizes, whose squares, covariances, must be numbers of their kind."""
+    """Powers of two above the sizes; their products, covariances, must not leave the range."""
     kind = np.finfo(dtype)
     low, high = 4 * np.sqrt(float(kind.tiny)), np.sqrt(float(kind.max)) / 4
     strange = (size > 0) & ~((size > low) & (size < high))

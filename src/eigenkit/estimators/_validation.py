@@ -23,7 +23,7 @@ from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import what_is
 
-# What numbers may be kept in; all others become the first.
+# Types in which numbers are kept; all others are converted to the first.
 PRECISIONS = [np.float64, np.float32]
 
 # -- data -------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ Y_COMES_WITH_BLOCKS = "X is a collection of blocks: put y and weights into it, a
 
 
 def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:
-    """Whether these are rows of data, but none of them, or none that counts."""
+    """Whether X and y have no rows, or all weights are zero."""
     if weight is not None and np.size(weight) and not np.any(weight):
         return True
     given = [A for A in (X, y) if A is not None]
@@ -329,7 +329,7 @@ def _check_sparse(name: str, X: Any) -> None:
 
 
 def part_of(model: Any, X: Any, rows: np.ndarray, fitted: np.ndarray) -> Any:
-    """Rows of X for a model of the rows ``fitted``: those are columns of a precomputed kernel."""
+    """Rows of X for a model fitted to the rows ``fitted``: the columns of a precomputed kernel."""
     part = _safe_indexing(X, rows)
     pairwise = model is not None and model.__sklearn_tags__().input_tags.pairwise
     return _safe_indexing(part, fitted, axis=1) if pairwise else part

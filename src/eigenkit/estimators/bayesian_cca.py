@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
@@ -20,6 +21,7 @@ from eigenkit.solvers.two_views import SingularView, TwoViews
 MOST = 10
 
 
+@described
 class BayesianCCA(TwoViewDensity):
     """Bayesian CCA: sparse loadings, and a number of components found from the data.
 
@@ -54,8 +56,7 @@ class BayesianCCA(TwoViewDensity):
     evidence_ : float
         The bound: a lower bound of the log probability of the columns at unit variance.
     mean_, y_mean_ : array
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_iter_, n_features_in_, feature_names_in_
 
     Notes

@@ -149,6 +149,8 @@ class CCA(MapsBack, ResponseProjection):
     _ridges: ClassVar = {"alpha": np.inf, "alpha_y": np.inf}
     x_scores_, y_scores_ = results(2, "no scores of samples are kept; use transform")
     canonical_correlations_, y_rotations_, y_loadings_, y_mean_, _x_loadings_ = results(5)
+    # Whether n_iter_ has a number per component, as scikit-learn's CCA has.
+    _counts_by_component = True
 
     def _x_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""
@@ -176,7 +178,8 @@ class CCA(MapsBack, ResponseProjection):
             y_loadings_=YtU @ np.linalg.pinv(W_y.T @ YtU),  # for the scores U = Yc W_y
             y_mean_=self._y_mean_,
         )
-        self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
+        if self._counts_by_component:
+            self.n_iter_ = [self.n_iter_] * l
         self._warn_of_exact_fit(problem.n_rows, len(problem.mean))
 
     def _warn_of_exact_fit(self, n: int, d: int) -> None:
@@ -318,6 +321,7 @@ class CanonicalRidge(CCA):
     gamma_y: float
 
     _ridges: ClassVar = {"gamma_x": 1.0, "gamma_y": 1.0}
+    _counts_by_component = False
 
     def _x_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_x), float(self.gamma_x)
@@ -354,10 +358,6 @@ class CanonicalRidge(CCA):
         F, labels = problem.labels.penalized(*self._y_penalty()).whiteners[0], problem.labels
         lengths = np.sqrt(solution.gram.diagonal())  # type: ignore[union-attr]
         return solution.components(beyond_rounding_of_y(labels, solution, lengths, F))
-
-    def _keep_more(self, problem: Problem, solution: Solution) -> None:
-        super()._keep_more(problem, solution)
-        self.n_iter_ = self.n_iter_[0]
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         slope, square = _normal(problem, W)

@@ -12,7 +12,9 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
+from eigenkit.data import as_dense
 from eigenkit.estimators._blocks import refuse_blocks
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_enough,
     check_y_given,
@@ -31,7 +33,7 @@ from eigenkit.estimators._folds import (
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import kernel_distances, near_zero
-from eigenkit.moments import Rows, dense
+from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
@@ -48,6 +50,7 @@ from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplac
 WEIGHTS = ("heat", "uniform")
 
 
+@described
 class GraphRegularized(BestEstimator):
     """Semi-supervised projection: neighbouring samples, labelled or not, get similar scores.
 
@@ -84,8 +87,7 @@ class GraphRegularized(BestEstimator):
         Which rows had labels.
     fold_scores_ : array of shape (n_folds, n_mu)
         Where several mu were tried.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     classes_, n_features_in_, feature_names_in_
         Those of the projection; a class is left out if all of its rows have zero weight.
 
@@ -226,7 +228,7 @@ class GraphRegularized(BestEstimator):
         return _Problem(self.estimator, X, y, weight, known, self._laplacian(numbers, A), folds)
 
     def _splits(self, y: Any, there: np.ndarray) -> Iterator[Split]:
-        """Rows of those that are there, with labels, to fit on and to score on."""
+        """Row numbers to fit on and to score on, among the labelled rows ``there``."""
         kept, cv = _safe_indexing(y, there), 3 if self.cv is None else self.cv
         classes = is_classifier(self.estimator) or kept.ndim == 1
         splitter = sklearn.model_selection.check_cv(cv, kept, classifier=classes)
@@ -244,8 +246,8 @@ class GraphRegularized(BestEstimator):
     def _solve(self, problem: _Problem, settings: list[float]) -> float:
         """The one mu, or that of the best mean score on labelled rows whose labels were hidden.
 
-        Few labels have few votes, and many ties: those go to the largest mu, the smoothest of
-        models that are equally good.
+        With few labels many scores are equal: the largest mu wins, the smoothest of equally good
+        models.
         """
         if len(settings) == 1:
             return settings[0]
@@ -295,7 +297,7 @@ def _is_precomputed(estimator: Any) -> bool:
 def _nearest(X: Any, n_neighbors: int, weights: str, kernel: bool = False) -> Any:
     """The graph of nearest neighbours: symmetric weights of mean 1; X may be a ``kernel``.
 
-    Without the means of X, or distances of sparse rows far from zero would have no digits.
+    X is moved near zero first: far from it, distances of sparse rows would have no digits.
     """
     X, metric = (kernel_distances(X), "precomputed") if kernel else (near_zero(X), "minkowski")
     with one_blas_thread:
@@ -326,7 +328,7 @@ class _Problem:
         """The projection with the labels of these rows and this weight of the graph."""
         model, n = clone(self.estimator), len(self.known)
         known = np.isin(np.arange(n), labelled)
-        # Rows without labels borrow one, where they have to be there.
+        # Where a model needs a label for every row, rows without one get that of a labelled row.
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
         if mu == 0 and _is_precomputed(model):  # new rows have a column for all of these
             counted = known * (1.0 if self.weight is None else self.weight)
@@ -363,4 +365,4 @@ class _Problem:
         (X, X_test), (y, y_test) = (
             [_safe_indexing(A, rows) for rows in (train, test)] for A in (self.X, self.y)
         )
-        return Fold(X, y, None, X_test, dense(y_test))
+        return Fold(X, y, None, X_test, as_dense(y_test))

@@ -132,6 +132,7 @@ PLAIN = ("bolla", "rodriguez")
 DENSE_ORDER = 500
 
 
+@described
 class HypergraphClustering(ClusterMixin, Estimator):
     """Spectral clustering of the vertices of a hypergraph.
 
@@ -159,8 +160,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
     embedding_ : array of shape (n_vertices, n_clusters)
     eigenvalues_ : array of shape (n_clusters,)
         The smallest ones of the Laplacian, increasing.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples

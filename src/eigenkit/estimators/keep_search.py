@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
+from eigenkit.data import as_dense
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, score_table
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
-from eigenkit.moments import dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
     check_choice,
@@ -26,6 +27,7 @@ from eigenkit.shell import (
 )
 
 
+@described
 class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
@@ -58,8 +60,7 @@ class KeepSearchCV(Search):
     fold_scores_ : array of shape (n_components, n_folds, n_grid)
         Score with 1, 2, ... components, on every fold, for every number of the grid.
     grid_ : array of shape (n_grid,)
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 
@@ -204,7 +205,7 @@ def selection_frequency(
     check_count("n_resamples", n_resamples)
     check_real("fraction", fraction, high=1.0)
     check_count("n_components", estimator.n_components)
-    X, y = indexable(X, dense(as_labels(y)))
+    X, y = indexable(X, as_dense(as_labels(y)))
     random = random_of(random_state)
     one_class = is_classifier(estimator) and y.size == len(y)
     strata = np.unique(y, return_inverse=True)[1].ravel() if one_class else np.zeros(len(y))

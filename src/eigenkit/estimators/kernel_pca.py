@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Data, project
+from eigenkit.data import Data, as_dense, project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
@@ -58,8 +58,7 @@ class KernelPCA(KernelSpace):
         Regression of the samples on the kernel of their scores, for the inverse.
     {kernel_attributes}
     {landmark_attributes}
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_features_in_, feature_names_in_
 
     Examples
@@ -146,7 +145,7 @@ class KernelPCA(KernelSpace):
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
         X = rows.X
         T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
-        dense = X.toarray() if hasattr(X, "toarray") else X
+        dense = as_dense(X)
         given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         self._score_kernel_ = given
         index = slice(None) if self.approximation is None else self.landmarks_

@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, as_dense
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_columns
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._heads import GaussianClassifier, checked_priors, gaussian
 from eigenkit.estimators._streams import Result, results
-from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
+from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
@@ -117,9 +117,11 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         check_flag("store_covariance", self.store_covariance)
         return super()._settings()
 
-    def _check_stream(self) -> None:
+    def _check_in_parts(self) -> None:
         if self.shrinkage == "auto":
-            raise ValueError(AUTO_NEEDS_ALL)
+            raise ValueError(
+                "shrinkage='auto' needs all rows at once: fit arrays, or give a number."
+            )
 
     def _shrunken_to(self) -> float:
         """What is left of the covariance of the samples: 1 - shrinkage where that is a number."""
@@ -135,7 +137,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
             "scikit-learn's NearestCentroid."
         )
 
-    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
+    def _state(self, moments: Any) -> Problem:
         if self.shrinkage is None:
             return super()._state(moments)
         problem = moments.problem(self._target, 1.0, 0.0)
@@ -196,9 +198,9 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         within.flat[:: len(within) + 1] += pencil.ridge
         within *= self._shrunken_to() / problem.total
         self.covariance_ = self._cast(from_X(from_X(within).T))
-        if hasattr(self, "_columns_"):  # empty columns have the variance of the ridge
+        if hasattr(self, "_occurring_"):  # empty columns have the variance of the ridge
             whole = self._spread(self._spread(self.covariance_, 0), 1)
-            empty = np.setdiff1d(np.arange(len(whole)), self._columns_)
+            empty = np.setdiff1d(np.arange(len(whole)), self._occurring_)
             whole[empty, empty] = pencil.alpha * self._shrunken_to() / problem.total
             self.covariance_ = whole
 
@@ -211,9 +213,6 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     def xbar_(self) -> Array:
         """The mean of the class means, weighted by the priors."""
         return np.asarray(self.priors_ @ self.means_)
-
-
-AUTO_NEEDS_ALL = "shrinkage='auto' needs all rows at once: fit arrays, or give a number."
 
 
 def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
@@ -232,16 +231,13 @@ def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
     return (min(noise, distance) / distance if distance > 0 and noise > 0 else 0.0), m
 
 
-def shrunken_by_class(sample: Rows | Moments | BlockedRows, problem: Problem) -> Problem:
+def shrunken_by_class(rows: Rows, problem: Problem) -> Problem:
     """The problem of LDA with the covariance of every class shrunken towards its diagonal.
 
     The rows of Z are those that sum to the new scatter matrices: within classes
     ``sqrt(w (1 - s_j)) (x - m_j)`` and the roots of ``sum_j n_j s_j m_j diag(std_j^2)``, between
     them ``sqrt(n_j) (m_j - m)``, which alone belong to H.
     """
-    rows = sample.whole
-    if rows is None:
-        raise ValueError(AUTO_NEEDS_ALL)
     if sparse.issparse(rows.X):
         raise ValueError(
             "X is sparse, but shrinkage='auto' needs dense deviations from the class means: give a "
@@ -249,7 +245,7 @@ def shrunken_by_class(sample: Rows | Moments | BlockedRows, problem: Problem) ->
         )
     X, weights = np.asarray(rows.X, dtype=np.float64), rows.weights()
     within, between, diagonal = [], [], np.zeros(X.shape[1])
-    for own in dense(rows.Y).T > 0:
+    for own in as_dense(rows.Y).T > 0:
         if not own.any():
             between.append(np.zeros(X.shape[1]))
             continue

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import one_sample, stored
+from eigenkit.data import as_dense, one_sample, stored
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
@@ -73,8 +73,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     classes_ : array
         Where y held one class per sample, of which that with most votes is predicted; else the
         numbers of the labels.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Notes
@@ -133,7 +132,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             check_two_classes(problem.positive().Y.sum(axis=0))
 
     def _solve(self, problem: Rows, settings: None) -> Array:
-        """The thresholds, which are best on samples that did not take part."""
+        """The thresholds that are best on held-out samples."""
         weight = problem.weight
         kept = np.arange(problem.n_rows) if weight is None else np.flatnonzero(weight)
         folds = [] if self._one_class_ else self._folds(problem.Y, kept)
@@ -236,8 +235,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         votes = self._votes(check_X(self, X, reset=False))
         best = top_labels(votes, n_labels)
         share = votes[np.arange(len(best))[:, None], np.maximum(best, 0)]
-        dense = np.asarray(share.toarray() if sparse.issparse(share) else share)
-        dense = dense.reshape(best.shape).astype(self._dtype_, copy=False)
+        dense = as_dense(share).reshape(best.shape).astype(self._dtype_, copy=False)
         return best, np.where(best >= 0, dense, dense.dtype.type(0))
 
     def predict(self, X: Any) -> Any:

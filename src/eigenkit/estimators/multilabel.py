@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import scaled
+from eigenkit.data import as_dense, scaled
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X, warn_degenerate
-from eigenkit.moments import Problem, Rows, dense
+from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array, distinct_rows
 from eigenkit.targets import TARGETS
 
@@ -137,7 +137,7 @@ def label_powerset(y: Any) -> tuple[np.ndarray, np.ndarray]:
     array([[0, 1],
            [1, 1]])
     """
-    y = dense(as_labels(y))
+    y = as_dense(as_labels(y))
     J = check_indicator(y, len(np.atleast_1d(y)))
     label_sets, classes = distinct_rows(J.astype(np.int64))
     return classes, label_sets

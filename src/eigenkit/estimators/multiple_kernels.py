@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._folds import Delegating
@@ -74,6 +75,7 @@ def _write_progress(step: Step) -> None:
     )
 
 
+@described
 class MultipleKernelProjection(Delegating, Transformer):
     """A kernel projection on a sum of kernels whose weights are learned from y.
 
@@ -86,10 +88,10 @@ class MultipleKernelProjection(Delegating, Transformer):
     ----------
     estimator : kernel projection or {"star", "clique", "zhou", "cca", "opls", "lda"}, optional
         Which projection (:class:`KernelHypergraphSpectral`, by default, :class:`KernelCCA`,
-        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`), or its target by name: it says
-        the target, alpha and the number of components. Its own kernel is not used.
+        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`), or its target by name: it
+        determines the target, alpha and the number of components. Its own kernel is not used.
     kernels : list, or "precomputed", optional
-        Names, callables or :class:`Kernel` objects, which may have columns of their own. By
+        Names, callables or :class:`Kernel` objects, each of which may use its own columns. By
         default Gaussian kernels of five widths. With "precomputed" X is a list of kernel
         matrices: n x n in :meth:`fit`, new samples by training samples later.
     weights : {"silp", "uniform", "best"} or array of shape (n_kernels,)
@@ -124,8 +126,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         Fitted on the sum.
     eigenvalues_, components_, n_components_, classes_
         Those of ``estimator_``; a class is left out if all of its rows have zero weight.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples

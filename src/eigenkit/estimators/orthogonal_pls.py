@@ -56,8 +56,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     {explained_on_both_sides}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples
@@ -109,7 +108,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         covariance = pairs.singular_values / np.linalg.norm(YC, axis=0)
         off = ROUNDING * np.sqrt(cross.trace) / float(covariance.min())
         found = correct(X, W, YC, off, int(self.n_orthogonal))
-        room = len(W) - W.shape[1]  # without any, nobody expects a component
+        room = len(W) - W.shape[1]  # where there is none, no component is missed
         if room and len(found.w) < self.n_orthogonal:
             warnings.warn(
                 f"n_orthogonal={self.n_orthogonal}, but X holds {len(found.w)} components that "

@@ -14,7 +14,6 @@ from eigenkit.data import project
 from eigenkit.estimators._density import Density
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import (
-    NIPALS_NEEDS_ALL,
     Gapped,
     axes_with_gaps,
     check_gaps,
@@ -30,7 +29,7 @@ from eigenkit.estimators._validation import (
     warn_lost_features,
 )
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.moments import BlockedRows, Moments, Problem, Rows
+from eigenkit.moments import Problem
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
@@ -41,6 +40,7 @@ from eigenkit.shell import (
     check_count,
     check_flag,
     check_real,
+    take_parameters,
 )
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
@@ -153,13 +153,10 @@ class PCA(Density):
         max_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components  # type: ignore[assignment]
-        self.whiten = whiten
-        self.solver = solver
-        self.svd_solver = svd_solver
-        self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        take_parameters(self, locals())
+
+    whiten: bool
+    svd_solver: str | None
 
     _supervised = False
 
@@ -201,9 +198,11 @@ class PCA(Density):
             "n_components", wanted, hint=", a share of variance between 0 and 1, 'mle', or None"
         )
 
-    def _check_stream(self) -> None:
+    def _check_in_parts(self) -> None:
         if self._skips_gaps:
-            raise ValueError(NIPALS_NEEDS_ALL)
+            raise ValueError(
+                "solver='nipals' needs all rows at once: fit arrays, or choose another."
+            )
 
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
@@ -218,7 +217,7 @@ class PCA(Density):
             return check_gaps(self, X, "solver", "auto", min_samples=min_samples, **how)
         return super()._check_X(X, min_samples=min_samples, **how)
 
-    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
+    def _state(self, moments: Any) -> Problem:
         rows, observed = without_gaps(moments) if self._skips_gaps else (moments, None)
         problem = self._in_one_unit(rows.problem(self._target, 1.0, 0.0))
         return problem if observed is None else Gapped.of(problem, observed)

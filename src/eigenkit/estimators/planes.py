@@ -150,7 +150,7 @@ class ReGEC(ProximalPlanes):
 
     @property
     def _regularizes(self) -> str:
-        """What is done to the pencil; exchanging leaves its planes as they are."""
+        """How the pencil is regularized; with alpha=0, "exchange" leaves its planes unchanged."""
         if self.alpha == 0:
             return "exchange"
         if self.regularization == "auto":

@@ -197,8 +197,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     n_components_ : int
         May be less than asked for where X and y share no more; a warning says so.
     n_iter_ : list of int
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples
@@ -247,8 +246,7 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`.
     {explained_on_both_sides}
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_features_in_, feature_names_in_
 
     Examples
@@ -286,8 +284,7 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
     {explained_on_both_sides}
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Examples
@@ -336,8 +333,7 @@ class PLSSVD(StreamedPLS):
     x_scores_, y_scores_ : array of shape (n_samples, n_components_)
     singular_values_ : array of shape (n_components_,)
     {means_and_units}
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_features_in_, feature_names_in_
 
     Examples

@@ -77,8 +77,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         Not with "between", whose scores are not orthogonal.
     mean_, components_ : array
         ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     x_mean_, x_std_, y_mean_, y_std_, n_components_, n_features_in_, feature_names_in_
 
     Notes

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
@@ -23,6 +24,7 @@ from eigenkit.solvers.two_views import (
 CRITERIA = ("bic", "hqc")
 
 
+@described
 class ProbabilisticCCA(TwoViewDensity):
     """Canonical correlation analysis as a model of the data: two views of one latent variable.
 
@@ -60,8 +62,7 @@ class ProbabilisticCCA(TwoViewDensity):
         BIC and HQC of 0, 1, ... components less a constant; with missing entries only if one
         of them was asked for.
     mean_, y_mean_ : array
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Notes
@@ -147,7 +148,7 @@ class ProbabilisticCCA(TwoViewDensity):
         return model, Report("likelihood", "svd", "no value is missing")
 
     def _least(self, gain: Array, d: int) -> int | None:
-        """The number of components that the criterion takes; None where none is asked."""
+        """The number of components that the criterion takes; None if none is used."""
         q, n = np.arange(len(gain)), self._n_samples_
         self.bic_ = gain + q * (d - q) * np.log(n)
         self.hqc_ = gain + q * (d - q) * 2 * np.log(np.log(max(n, np.e)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE, numbers_in
@@ -32,6 +33,7 @@ class Blocks:
     design: Array
 
 
+@described
 class RGCCA(Streaming, ManyViews):
     """Regularized generalized CCA: multi-block PLS and CCA with a design.
 
@@ -74,8 +76,7 @@ class RGCCA(Streaming, ManyViews):
         What was maximized.
     n_iter_ : int
         The most steps that a component took.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     mean_, n_components_, n_views_, n_features_in_, feature_names_in_
 
     Notes

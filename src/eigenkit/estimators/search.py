@@ -16,6 +16,7 @@ from eigenkit.data.protocol import fits
 from eigenkit.estimators._alphas import alpha_path, check_alphas, check_has_alpha
 from eigenkit.estimators._block_folds import FoldSums, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import (
     ONE_FOLD,
     RULES,
@@ -40,6 +41,7 @@ from eigenkit.solvers.least_squares import l1_path as _l1_path
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
+@described
 class AlphaSearchCV(Search):
     """A projection with alpha chosen by cross-validation.
 
@@ -77,8 +79,7 @@ class AlphaSearchCV(Search):
     cv_results_ : dict
         "alpha", "mean_test_score", "std_test_score" and "splitK_test_score", ready for a data
         frame.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 
@@ -216,6 +217,7 @@ def l1_path(
     return _l1_path(pencil, method, n_alphas, check_real("tol", tol), max_iter)
 
 
+@described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 
@@ -249,8 +251,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         fold has no standard error: both are then the number of the least error.
     x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...
         As in :class:`PLSRegression`, with n_components_ components.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples

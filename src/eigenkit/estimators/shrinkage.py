@@ -58,8 +58,7 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
         ``predict(X)`` is ``(X - mean_) @ coef_ + intercept_``.
     intercept_ : float
     mean_ : array of shape (n_features,)
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_features_in_, feature_names_in_
 
     Examples

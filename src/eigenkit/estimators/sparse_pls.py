@@ -92,8 +92,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
     {explained_on_both_sides}
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     See Also
@@ -152,6 +151,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
         return np.asarray(Y @ C - T @ np.triu(self.y_loadings_.T @ C, 1))
 
 
+@described
 class SparsePLSDA(_SparsePairs, PLSDA):
     """Sparse PLS discriminant analysis: few variables that tell the classes apart.
 
@@ -179,8 +179,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         Of unit length, with few non-zeros.
     coef_, intercept_, x_rotations_, x_loadings_, x_scores_, y_weights_, ...
         As in :class:`PLSDA`; ``coef_`` is zero for variables in no component.
-    report_ : Report
-        How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+    {report}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Examples

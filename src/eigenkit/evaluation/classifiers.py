@@ -9,9 +9,9 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from eigenkit.data import as_dense
 from eigenkit.estimators import PCA
 from eigenkit.evaluation.samples import Samples, has_gaps, means_of_columns
-from eigenkit.moments import dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
@@ -133,7 +133,7 @@ def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
         length = np.sqrt(squares.count_nonzero() / n) or 1.0
         by = sparse.diags_array(1.0 / (np.where(unit > 0, unit, 1.0) * length))
         return Z @ by, Z_new @ by
-    Z, Z_new = dense(Z), dense(Z_new)
+    Z, Z_new = as_dense(Z), as_dense(Z_new)
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     return (Z - mean) / unit, (Z_new - mean) / unit

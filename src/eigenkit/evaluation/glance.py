@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import arrays_of, as_dense
 from eigenkit.evaluation.record.schema import Column, Data, Hypergraph, Label, LabelSet
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.numerics.linalg import Array
@@ -57,9 +58,8 @@ def most_frequent(counts: Array) -> Array:
 def _column_facts(X: Any) -> tuple[Array, ...]:
     """Mean, deviation, lowest, highest, share missing and share of zeros of every column."""
     known = with_means(X)
-    ends = [known.min(axis=0), known.max(axis=0)]
+    ends = [as_dense(end) for end in (known.min(axis=0), known.max(axis=0))]
     if sparse.issparse(X):
-        ends = [end.toarray() for end in ends]
         filled, gaps = (
             np.bincount(X.indices[which], minlength=X.shape[1]) / X.shape[0]
             for which in (X.data != 0, np.isnan(X.data))
@@ -89,9 +89,8 @@ def _columns(facts: tuple[Array, ...], names: list[str]) -> list[Column]:
 def _fingerprint(X: Any, Y: Array) -> str:
     """A short hash of the numbers, to tell whether two runs saw the same data."""
     digest = hashlib.sha256(repr((X.shape, str(X.dtype), Y.shape)).encode())
-    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     whole = np.array_equal(Y, Y.astype(np.int8))
-    for part in [*parts, Y.astype(np.int8) if whole else Y]:
+    for part in [*arrays_of(X), Y.astype(np.int8) if whole else Y]:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()[:16]
 

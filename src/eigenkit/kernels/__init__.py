@@ -6,8 +6,10 @@ Kernel functions and the checks of their matrices are here, kernels between sets
 
 from eigenkit.kernels.checks import (
     KERNEL_LIMIT_BYTES,
+    PRECOMPUTED,
     check_kernel_size,
     check_positive,
+    check_precomputed,
     check_square,
     checked_kernel,
     landmark_map,
@@ -28,12 +30,14 @@ from eigenkit.kernels.functions import (
 __all__ = [
     "KERNELS",
     "KERNEL_LIMIT_BYTES",
+    "PRECOMPUTED",
     "CombinedKernel",
     "Kernel",
     "KernelRows",
     "PrecomputedKernel",
     "check_kernel_size",
     "check_positive",
+    "check_precomputed",
     "check_square",
     "checked_kernel",
     "gaussian",

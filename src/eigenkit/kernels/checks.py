@@ -6,9 +6,11 @@ For large data there are landmarks: a few samples that represent all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
+from scipy import sparse
 
 from eigenkit.data import check_finite, largest
 from eigenkit.numerics.linalg import Array, eigenpairs
@@ -17,6 +19,9 @@ from eigenkit.numerics.tolerances import DEPENDENT, RANK_TOL, SYMMETRY_TOL, abov
 
 # The largest kernel matrix that a fit may allocate (its factor takes as much again).
 KERNEL_LIMIT_BYTES = 2**31
+
+# What messages call a kernel that is given as a matrix.
+PRECOMPUTED = "X, the precomputed kernel,"
 
 
 def checked_kernel(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> Array:
@@ -43,6 +48,13 @@ def check_square(K: Array, name: str) -> None:
         raise ValueError(
             f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
         )
+
+
+def check_precomputed(K: Any) -> None:
+    """Refuse what cannot be the kernel matrix of a user; its numbers are checked later."""
+    if sparse.issparse(K):
+        raise TypeError("X is a sparse matrix: give a precomputed kernel as a dense one.")
+    check_square(K, PRECOMPUTED)
 
 
 def check_positive(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> None:

@@ -32,7 +32,7 @@ import scipy
 import sklearn
 from scipy import sparse
 
-from eigenkit.data import check_size, shifted
+from eigenkit.data import as_dense, check_size, shifted
 from eigenkit.numerics.linalg import Array, power_of_two, real_numbers
 from eigenkit.numerics.tolerances import grain, precision, step
 
@@ -128,7 +128,7 @@ class Kernel:
             K = sklearn.metrics.pairwise_kernels(
                 X, Y, metric=self.kernel, filter_params=True, **named
             )
-        return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+        return as_dense(K).astype(np.float64, copy=False)
 
     def diagonal(self, X: Any) -> Array:
         """k(x, x) for every row of X."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import arrays_of
 from eigenkit.files import Reading
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import paths
@@ -170,6 +171,6 @@ def register_sizes() -> None:
     from dask.sizeof import sizeof
 
     def size_of(X: Any) -> int:
-        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+        return sum(part.nbytes for part in arrays_of(X))
 
     sizeof.register(sparse.csr_array, size_of)

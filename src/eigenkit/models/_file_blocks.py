@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from eigenkit.data import arrays_of
 from eigenkit.files import Block, Data, Source, Target, read
 from eigenkit.files._reading import are_names, rows_per_block
 from eigenkit.files._targets import check_all_complete, join_labels, target_in
@@ -63,7 +63,7 @@ def note(digest: Any, block: Block) -> None:
     """Put the numbers and words of a block into a checksum."""
     X = block.X
     digest.update(b"%d " % len(block))  # the same rows in other blocks are another stream
-    for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+    for part in arrays_of(X):
         digest.update(np.ascontiguousarray(part).tobytes())
     for cells in block.text.values():
         digest.update("\0".join(cells).encode("utf-8", "surrogatepass"))

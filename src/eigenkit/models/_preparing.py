@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import stored
+from eigenkit.data import as_dense, stored
 from eigenkit.evaluation.samples import deviations
 from eigenkit.files import Block
 
@@ -82,9 +82,7 @@ class Preparation:
 
 def _first_columns(X: Any, n: int) -> Any:
     """The columns of numbers; beside text, they came from a dense matrix."""
-    if X.shape[1] == n:
-        return X
-    return X[:, :n].toarray() if sparse.issparse(X) else X[:, :n]
+    return X if X.shape[1] == n else as_dense(X[:, :n])
 
 
 def learn_fill(blocks: Blocks, d: int, missing: str) -> np.ndarray:
@@ -133,5 +131,5 @@ def _largest(parts: Iterable[Any]) -> np.ndarray:
     found: Any = 0.0
     for X in parts:
         top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
-        found = np.fmax(found, np.ravel(top.toarray() if sparse.issparse(top) else top))
+        found = np.fmax(found, np.ravel(as_dense(top)))
     return np.asarray(found, dtype=np.float64)

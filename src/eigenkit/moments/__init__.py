@@ -17,7 +17,7 @@ weights fade by that factor, R by its root.
 """
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
-from eigenkit.moments.rows import RESPONSES, Factor, KernelMatrix, Problem, Rows, dense
+from eigenkit.moments.rows import RESPONSES, Factor, KernelMatrix, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, Moments
 
 __all__ = [
@@ -30,5 +30,4 @@ __all__ = [
     "Moments",
     "Problem",
     "Rows",
-    "dense",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample
+from eigenkit.data import Centered, CenteredKernel, arrays_of, as_dense, column_sums, one_sample
 from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
 from eigenkit.pencil import Pencil, sparse_labels
@@ -65,9 +65,7 @@ class Rows:
     @property
     def n_bytes(self) -> int:
         """The room that X and Y take."""
-        X = self.X
-        parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-        return int(sum(part.nbytes for part in parts) + self.Y.nbytes)
+        return int(sum(part.nbytes for part in (*arrays_of(self.X), self.Y)))
 
     def check(self, d: int, k: int) -> None:
         """Check that these are rows of d features and k labels, by what is cheap to check."""
@@ -187,7 +185,7 @@ class Rows:
         if sparse.issparse(self.X) and sparse.issparse(other.X):
             X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
         else:
-            X = np.vstack([dense(self.X), dense(other.X)])
+            X = np.vstack([as_dense(self.X), as_dense(other.X)])
         weight, fade = (
             None if mine is None and theirs is None else np.concatenate([a, b])
             for mine, theirs, a, b in (
@@ -235,10 +233,6 @@ def among(Y: np.ndarray, columns: np.ndarray, k: int) -> np.ndarray:
     return out
 
 
-def dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X)
-
-
 # -- many rows as a factor of their centred scatter ------------------------------------
 
 
@@ -267,7 +261,7 @@ class Factor:
     @classmethod
     def of(cls, rows: Rows, G: Array, sets: Array | None) -> Factor:
         """The summary of some rows, with the columns G beside X."""
-        joint = np.hstack([dense(rows.X).astype(np.float64), G])
+        joint = np.hstack([as_dense(rows.X).astype(np.float64), G])
         weight = rows.weights() * rows.fades()
         total = float(weight.sum())
         mean = weight @ joint / total
