@@ -236,9 +236,9 @@ class MultipleKernelProjection(Delegating, Transformer):
             roundings[j] = X.rounding(self.kernels_[j], K, weight)
             Z = CenteredKernel(K, weight, overwrite=True)
             check_useful(j, Z, self.kernels_[j])
-            scale = Z.total / float(np.trace(Z.K))
+            scale = Z.total / float(np.trace(Z.outer()))
             scales[j] = Z.ridge(scale)
-            bank.put(j, scale * Z.K)
+            bank.put(j, scale * Z.outer())
         return bank, scales, roundings
 
     def _alpha(self) -> float:
