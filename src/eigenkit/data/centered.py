@@ -76,9 +76,10 @@ class Scaled(Data):
         """diag(1 / unit) W."""
         return W if self.m is None else (W.T / self.unit).T
 
-    def lengths_to_X(self, s: Array) -> Array:
-        """s / unit."""
-        return s / float(np.ravel(self.unit)[0])
+    @property
+    def units(self) -> Array:
+        """The unit of every column, constant or not."""
+        return np.broadcast_to(self.unit, self.shape[1:])
 
     def _scaled(self, W: Array) -> Array:
         """diag(m) W."""

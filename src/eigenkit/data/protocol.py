@@ -174,9 +174,14 @@ class Data:
         """The same data with one factor for all columns, for where their units matter."""
         return self
 
+    @cached_property
+    def units(self) -> Array:
+        """What the columns of X were multiplied with, one for each; constant ones count as well."""
+        return np.ones(self.shape[1])
+
     def lengths_to_X(self, s: Array) -> Array:
         """Singular values of Z in the units of X, where those are one for all columns."""
-        return s
+        return s / float(self.units[0])
 
     @cached_property
     def r(self) -> Array | None:

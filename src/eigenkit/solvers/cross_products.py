@@ -116,8 +116,7 @@ class Block:
 
         Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
         """
-        units = 1.0 / Z.from_X(np.ones(Z.shape[1]))
-        still = Z.constant | (squares <= 0)
+        units, still = Z.units, Z.constant | (squares <= 0)
         if scale:
             freedom = Z.freedom if freedom is None else freedom
             root = np.sqrt(np.where(still, 1.0, squares / freedom))

@@ -92,7 +92,7 @@ class Linked(Data):
         self._share = (self.total + float(N.data @ N.data)) / Z.shape[0]
         self.decomposable = 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
         self.ridge, self.to_X, self.from_X = Z.ridge, Z.to_X, Z.from_X  # type: ignore[method-assign]
-        self.threads = Z.threads
+        self.units, self.threads = Z.units, Z.threads
 
     def column_squares(self) -> Array:
         """An upper bound: those of all rows, times the weight of these rows and differences."""

@@ -168,8 +168,7 @@ def principal(Z: Data, n_components: int | None) -> Answer:
     s, V = np.sqrt(values[keep]), V[:, keep]
     sign = signs(Z.unweighted(Z.matmat(V) if Z.primal else V))  # of scores, whatever their lengths
     # Scores have the units of the features, which Z may have changed.
-    length = Z.lengths_to_X(np.ones(1))
-    W = Z.to_X((V if Z.primal else Z.rmatmat(V / s)) * length) * sign
+    W = Z.to_X((V if Z.primal else Z.rmatmat(V / s)) * (1 / Z.units[0])) * sign
     trace = np.sqrt(np.array([np.trace(G)]))
     found = W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
     return Answer(found, replace(report, products=Z.products))
