@@ -23,12 +23,12 @@ from eigenkit.data import (
     triangle,
 )
 from eigenkit.data.protocol import GRAM_LIMIT_BYTES
+from eigenkit.data.targets import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.moments import Rows, stream
 from eigenkit.moments.stream import Moments
 from eigenkit.numerics.compiled import WIDEST
 from eigenkit.numerics.threads import PARTS, SMALL, in_parts, threads_for
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
-from eigenkit.pencil import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.solvers import component_cv, kernel_weights, planes, sparse_latent
 from eigenkit.solvers import sparse_pairs as pairs
 from eigenkit.solvers.cross_products import rounding

@@ -7,7 +7,7 @@ block by block in one pass. The target H comes along as rows of its own (:class:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -17,9 +17,10 @@ from scipy import sparse
 
 from eigenkit.data.centered import Centered, Scaled
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
+from eigenkit.data.csr import add_transposed, sparse_product
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, Data, fits
-from eigenkit.data.sparse import add_transposed, sparse_product
+from eigenkit.data.targets import Targets
 from eigenkit.data.triangle import triangle
 from eigenkit.numerics import compiled
 from eigenkit.numerics.linalg import Array, add_gram, fill_upper
@@ -57,32 +58,6 @@ class Frame:
         if self.shift is not None:
             P = shifted(P, self.shift)
         return P if self.m is None else scaled(P, columns=self.m)
-
-
-@dataclass(frozen=True)
-class Targets:
-    """The target H (n x k), whose rows are made from those of Y when they pass by.
-
-    ``rows(Y)`` gives unweighted rows, ``turn`` what they are multiplied with, ``varies`` whether
-    they differ at all.
-    """
-
-    rows: Callable[[Array], Array]
-    shape: tuple[int, int]
-    varies: bool = True
-    turn: Array | None = None
-
-    def __matmul__(self, T: Array) -> Targets:
-        turn = T if self.turn is None else self.turn @ T
-        return replace(self, shape=(self.shape[0], T.shape[1]), turn=turn)
-
-    def any(self, axis: None = None, out: None = None) -> bool:
-        """Whether H, centred, is not zero."""
-        return self.varies
-
-    def of(self, Y: Array) -> Array:
-        H = self.rows(Y)
-        return H if self.turn is None else H @ self.turn
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from eigenkit.data.columns import (
     check_size,
 )
 from eigenkit.data.protocol import Data
+from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import Array, power_of_two, ratio
 from eigenkit.numerics.tolerances import grain, precision
 
@@ -230,7 +231,7 @@ class Centered(Scaled):
 
     def cross(self, H: Any) -> Array:
         """Z'H; of a sparse target H = diag(r) (S - 1 mean') that is Z'diag(r) S, as Z'r = 0."""
-        return self._sparse_cross(H) if hasattr(H, "counted") else self.rmatmat(H)
+        return self._sparse_cross(H) if isinstance(H, SparseTarget) else self.rmatmat(H)
 
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""

@@ -13,8 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from eigenkit.data.columns import sum_of_squares
+from eigenkit.data.columns import centered_columns, sum_of_squares
+from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
 from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
@@ -107,8 +109,14 @@ class Data:
         """Z'U: directions."""
         lacks(self, "rmatmat")
 
+    def target(self, H: Any) -> Any:
+        """H (one row per row of X, dense or sparse), centred and weighted as Z is."""
+        if sparse.issparse(H):
+            return SparseTarget(H, self.weight)
+        return self.weighted(centered_columns(H, self.weight)[1])
+
     def cross(self, H: Any) -> Array:
-        """Z'H for a target, which may be a :class:`~eigenkit.pencil.SparseTarget`."""
+        """Z'H for a target."""
         return self.rmatmat(H)
 
     def within(self, H: Any) -> Array:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample
+from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample, sparse_labels
 from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
-from eigenkit.pencil import Pencil, sparse_labels
+from eigenkit.pencil import Pencil
 from eigenkit.targets import TARGETS, Labels, Target
 
 # Rows and label sets that count less than this part of a sample are forgotten.
@@ -137,7 +137,7 @@ class Rows:
             Y = self._labels(target)
             G = target.local(Y, edge_weight)
             # Only linear targets use it.
-            factor = Pencil.state(Z, G, alpha).H if target.linear else np.empty((0, G.shape[1]))
+            factor = Z.target(G) if target.linear else np.empty((0, G.shape[1]))
             degree = column_sums(Y, Z.weight)
             labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))
             if target.linear and not sparse.issparse(Y):
