@@ -221,6 +221,14 @@ class Data:
         """Whether Z'Z is the Gram matrix to work with, and not Z Z': the smaller one is."""
         return self.shape[1] < self.shape[0] or not self.has_rows
 
+    def smaller_gram(self) -> Array:
+        """Z'Z or Z Z', whichever is smaller."""
+        return self.gram() if self.primal else self.outer()
+
+    def axes(self, vectors: Array, s: Array) -> Array:
+        """Right singular vectors, from eigenvectors of the smaller Gram matrix."""
+        return vectors if self.primal else self.rmatmat(vectors) / s
+
     def noise(self, largest: float) -> float:
         """Eigenvalues of Z'Z up to this are rounding, for the largest one given."""
         return largest * EPS * max(self.n_samples, *self.shape)
@@ -253,10 +261,10 @@ class Data:
         """
         if self.decomposable:
             return truncated_svd(self.toarray(), self.n_samples, self.grain())
-        squares, vectors = eigenpairs(self.gram() if self.primal else self.outer())
+        squares, vectors = eigenpairs(self.smaller_gram())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
-        V = vectors if self.primal else self.rmatmat(vectors) / s
+        V = self.axes(vectors, s)
         keep = s > self.floor(V)
         s, V, vectors = s[keep], V[:, keep], vectors[:, keep]
         return self.matmat(V) / s if self.primal else vectors, s, V
