@@ -241,6 +241,10 @@ class Data:
         """
         return 0.0
 
+    def worst_rounding(self) -> float:
+        """Eigenvalues of Z'Z up to this may be rounding of the numbers, in the worst column."""
+        return max(float(np.max(self.grain())) ** 2, self.noise(0.0))
+
     def column_squares(self) -> Array:
         """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
         lacks(self, "column_squares")

@@ -303,7 +303,7 @@ def _dual(problem: Pencil, K: Array) -> Regression | None:
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < REPAIRABLE:
         return None
-    if factor.smallest * factor.scale.min() ** 2 < max(np.max(Z.grain()) ** 2, Z.noise(0.0)):
+    if factor.smallest * factor.scale.min() ** 2 < Z.worst_rounding():
         return None
 
     def residual(A: Array) -> Array:

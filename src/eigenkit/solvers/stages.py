@@ -334,9 +334,8 @@ def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
     which settles it for nearly all data.
     """
     Z, ridge, gram = pencil.Z, pencil.ridge, found.gram
-    worst = max(float(np.max(Z.grain())) ** 2, Z.noise(0.0))
     least = float(np.min(ridge)) * float(np.min(found.eigenvalues, initial=np.inf))
-    if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
+    if gram is None and least > 0 and Z.worst_rounding() * Z.squares_of(pencil.H) < least:
         return np.ones(len(found.eigenvalues), dtype=bool)
     squares = Z.rounded_squares(found.W, ridge)
     # A lasso may set a whole component to zero, which is kept.
