@@ -189,20 +189,8 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
     pairs = []
     for problem, answer in zip(problems, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
-        for other in _others(pencil, choice):
-            if answer is not None and (answer.converged or other in LAST):
-                break
-            why = SINGULAR if answer is None else "it did not converge"
-            report = Report("", other, f"{report.reason}, but {why}: {other}")
-            (answer,) = REGRESSIONS[other]([problem], settings.tol, settings.max_iter)
-        assert answer is not None
-        if not answer.converged:
-            asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
-            warn_of_stopping(
-                f"{report.regression} stopped after {answer.n_iter} iterations above "
-                f"tol={settings.tol:g}: increase max_iter, tol or alpha"
-                + (", or leave regression at 'auto'" if asked else "")
-            )
+        if answer is None or not answer.converged:
+            answer, report = _by_others(problem, answer, choice, settings)
         report = replace(
             report,
             n_iter=answer.n_iter,
@@ -213,12 +201,34 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
     return pairs
 
 
-def _others(pencil: Pencil, choice: Choice) -> list[str]:
-    """The methods that take over where the chosen one gives up or does not converge.
+def _by_others(
+    problem: Pencil, answer: Regression | None, choice: Choice, settings: Settings
+) -> tuple[Regression, Report]:
+    """What other methods find where the chosen one gave up (None) or did not converge.
 
     All methods give the same answer. One that the user asked for is kept even if it stops early; a
     warning says so.
     """
+    report = Report("", choice.regression, choice.reason)
+    for other in _others(problem, choice):
+        if answer is not None and (answer.converged or other in LAST):
+            break
+        why = SINGULAR if answer is None else "it did not converge"
+        report = Report("", other, f"{report.reason}, but {why}: {other}")
+        (answer,) = REGRESSIONS[other]([problem], settings.tol, settings.max_iter)
+    assert answer is not None
+    if not answer.converged:
+        asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
+        warn_of_stopping(
+            f"{report.regression} stopped after {answer.n_iter} iterations above "
+            f"tol={settings.tol:g}: increase max_iter, tol or alpha"
+            + (", or leave regression at 'auto'" if asked else "")
+        )
+    return answer, report
+
+
+def _others(pencil: Pencil, choice: Choice) -> list[str]:
+    """The methods that take over, in order."""
     last = "svd" if pencil.Z.decomposable else "lsqr"
     factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
     if choice.regression != "cg" or not factorizations:
