@@ -25,6 +25,7 @@ from eigenkit.data.columns import (
 from eigenkit.data.csr import SparseRows, add_transposed, sparse_product
 from eigenkit.data.dense import Dense, SideBySide
 from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.linked import Linked
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import DENSE_LIMIT_BYTES, Data, one_sample
 from eigenkit.data.sparse import Sparse
@@ -39,6 +40,7 @@ __all__ = [
     "CenteredKernel",
     "Data",
     "Dense",
+    "Linked",
     "LocalPasses",
     "Passes",
     "SideBySide",
