@@ -22,8 +22,8 @@ from eigenkit.data import (
 from eigenkit.data import dense as dense_data
 from eigenkit.data.blocked import Frame
 from eigenkit.data.passes import Survey
-from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.moments import stream
+from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.threads import FAN_IN, tree_sum
 from eigenkit.solvers import choose, krylov, spectral
 from eigenkit.solvers.regression import _factorization_costs, _iteration_cost, _iterations

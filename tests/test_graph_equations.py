@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit.data import Centered, linked
+from eigenkit.data import Centered
 from eigenkit.data.linked import Linked, _by_columns
 from eigenkit.moments import GraphRows
 from eigenkit.solvers.graph import incidence, laplacian, root
@@ -66,7 +66,7 @@ def test_linked_rows_may_be_dense_up_to_the_limit(rng, monkeypatch):
     X = Centered(sparse.csr_array(rng.normal(size=(9, 4))))
     room = 8 * (9 + N.shape[0]) * 4
     for limit, may in ((room, True), (room - 1, False)):
-        monkeypatch.setattr(linked, "DENSE_LIMIT_BYTES", limit)
+        monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", limit)
         assert Linked(X, np.ones(9, dtype=bool), None, N).decomposable is may
 
 

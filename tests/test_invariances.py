@@ -13,7 +13,7 @@ from sklearn.decomposition._pca import _assess_dimension
 from conftest import near
 from eigenkit import LeastSquaresProjection, SparseCCA
 from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, survey_of
-from eigenkit.data.protocol import DENSE_RATE
+from eigenkit.numerics.costs import DENSE_RATE
 from eigenkit.numerics.linalg import (
     eigenpairs,
     orthonormalize,

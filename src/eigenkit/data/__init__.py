@@ -27,12 +27,11 @@ from eigenkit.data.dense import Dense, SideBySide
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.linked import Linked
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
-from eigenkit.data.protocol import DENSE_LIMIT_BYTES, Data, one_sample
+from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse
 from eigenkit.data.targets import SparseTarget, Targets, sparse_labels
 
 __all__ = [
-    "DENSE_LIMIT_BYTES",
     "SAFE_RANGE",
     "SCALABLE",
     "Blocked",

@@ -19,10 +19,11 @@ from eigenkit.data.centered import Centered, Scaled
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
 from eigenkit.data.csr import add_transposed, sparse_product
 from eigenkit.data.passes import Passes, Survey, survey_of
-from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, Data, fits
+from eigenkit.data.protocol import Data
 from eigenkit.data.targets import Targets
 from eigenkit.data.triangle import triangle
 from eigenkit.numerics import compiled
+from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.numerics.linalg import Array, add_gram, fill_upper
 from eigenkit.numerics.tolerances import ROUNDING, grain
 

@@ -15,8 +15,8 @@ import numpy as np
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, sum_of_squares
 from eigenkit.data.csr import SparseRows, add_transposed
-from eigenkit.data.protocol import DENSE_RATE, READ_RATE
 from eigenkit.numerics import compiled
+from eigenkit.numerics.costs import DENSE_RATE, READ_RATE
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import parts_of, thread_map, tree_sum
 from eigenkit.numerics.tolerances import ROUNDING

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.protocol import BLOCK_RATE, DENSE_LIMIT_BYTES, Data, one_sample
+from eigenkit.data.protocol import Data, one_sample
+from eigenkit.numerics.costs import BLOCK_RATE, may_be_dense
 from eigenkit.numerics.linalg import Array
 
 # Columns of a matrix that is made by products: enough of them for fast ones.
@@ -36,7 +37,7 @@ class Linked(Data):
         self.mean, self.constant = Z.mean, Z.constant
         self.products = Z.products
         self._share = (self.total + float(N.data @ N.data)) / Z.shape[0]
-        self.decomposable = 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
+        self.decomposable = may_be_dense(self.shape)
         self.ridge, self.to_X, self.from_X = Z.ridge, Z.to_X, Z.from_X  # type: ignore[method-assign]
         self.units, self.threads = Z.units, Z.threads
 

@@ -21,28 +21,6 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm,
 from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
 
-# -- what things cost: rates and limits, on which the choice of a method rests -----------
-# In seconds of a two-core machine; only their ratios matter.
-
-# Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
-# block, and in products of two sparse matrices.
-DENSE_RATE = 5e10
-BLOCK_RATE = 4.5e9
-SPARSE_RATE = 1e8
-# Numbers a second that a pass over dense data reads.
-READ_RATE = 1e9
-
-# The largest Gram matrix (one of n x n or d x d numbers) that a fit may allocate.
-GRAM_LIMIT_BYTES = 2**30
-
-# Sparse data up to this size may be made dense where that gains accuracy; never beyond.
-DENSE_LIMIT_BYTES = 2**23
-
-
-def fits(side: int) -> bool:
-    """Whether a Gram matrix of this order may be allocated."""
-    return 8 * side * side <= GRAM_LIMIT_BYTES
-
 
 def one_sample(weight: Array | None) -> float:
     """What one sample weighs: degrees of freedom are the total weight less this.

@@ -11,8 +11,8 @@ from scipy import sparse
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, column_sums, scaled, shifted
 from eigenkit.data.csr import SparseRows
-from eigenkit.data.protocol import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.numerics import compiled
+from eigenkit.numerics.costs import BLOCK_RATE, SPARSE_RATE, may_be_dense
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import ROUNDING
@@ -161,7 +161,7 @@ class Sparse(Centered):
     @property
     def decomposable(self) -> bool:  # type: ignore[override]
         """Only what is small, as it is made dense."""
-        return 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
+        return may_be_dense(self.shape)
 
     def seconds_for_passes(self, k: int) -> float:
         """Every stored number counts."""

@@ -27,6 +27,7 @@ from eigenkit.estimators.kernel import (
     KernelOrthonormalizedPLS,
 )
 from eigenkit.kernels import Kernel, check_square
+from eigenkit.numerics.costs import BANK_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
@@ -43,10 +44,6 @@ from eigenkit.solvers.kernel_weights import (
 Samples = FeatureRows | KernelMatrices
 
 WEIGHTS = ("silp", "uniform", "best")
-
-# All kernel matrices are kept while their weights are learned.
-BANK_LIMIT_BYTES = 2**32
-
 
 # Kernel projections that can be asked for by name.
 NAMED: dict[str, Callable[[], KernelProjection]] = {

@@ -5,7 +5,6 @@ Kernel functions and the checks of their matrices are here, kernels between sets
 """
 
 from eigenkit.kernels.checks import (
-    KERNEL_LIMIT_BYTES,
     check_kernel_size,
     check_positive,
     check_square,
@@ -27,7 +26,6 @@ from eigenkit.kernels.functions import (
 
 __all__ = [
     "KERNELS",
-    "KERNEL_LIMIT_BYTES",
     "CombinedKernel",
     "Kernel",
     "KernelRows",

@@ -19,11 +19,9 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
+from eigenkit.numerics.costs import STREAM_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.targets import Target
-
-# The most that a stream may keep, as a factor or as rows.
-LIMIT_BYTES = 2**30
 
 # Rows are factored in blocks of at least this size, and kept as they are while they take less.
 BLOCK_BYTES = 2**18
@@ -144,15 +142,15 @@ class Moments:
         """The same, with recent rows in the factor as soon as that takes less room."""
         size = sum(part.n_bytes for part in self.recent)
         # Label sets are counted when rows have become one part: their number has doubled then.
-        due = not self.by_sets or len(self.recent) == 1 or size > LIMIT_BYTES
+        due = not self.by_sets or len(self.recent) == 1 or size > STREAM_LIMIT_BYTES
         if size <= BLOCK_BYTES or not due:
             return self
         width = self._width()
         if size <= _block_bytes(width):
-            if size > LIMIT_BYTES:
+            if size > STREAM_LIMIT_BYTES:
                 raise ValueError(self._too_large(width, size))
             return self
-        if 8 * width**2 > LIMIT_BYTES:
+        if 8 * width**2 > STREAM_LIMIT_BYTES:
             raise ValueError(self._too_large(width, size))
         return self._folded(target)
 
@@ -171,8 +169,8 @@ class Moments:
         return (
             f"{what} have {width} columns together: partial_fit would keep {width} x {width} "
             f"numbers ({8 * width**2 / 2**30:.1f} GB), or all {self.n_rows} rows "
-            f"({size / 2**30:.1f} GB), and the limit is {LIMIT_BYTES / 2**30:g} GB; use fit, which "
-            f"needs no such matrix{remedy} or fewer features"
+            f"({size / 2**30:.1f} GB), and the limit is {STREAM_LIMIT_BYTES / 2**30:g} GB; use "
+            f"fit, which needs no such matrix{remedy} or fewer features"
         )
 
     def _folded(self, target: Target) -> Moments:
@@ -185,15 +183,15 @@ class Moments:
         if not self.recent and self.factor is None:
             return self
         width = self._width() if self.recent else self._factors()[0].R.shape[1]
-        if width < self.n_rows and 8 * width**2 <= LIMIT_BYTES:
+        if width < self.n_rows and 8 * width**2 <= STREAM_LIMIT_BYTES:
             factor = self.summary(target)
             R = np.ascontiguousarray(triangular_factor(factor.R))
             if len(R) == width:  # fewer where nearly all rows have faded
                 return replace(self, recent=(), factor=replace(factor, R=R))
         raise ValueError(
             f"{self.n_rows} rows cannot be hidden in sums of {width} columns: there must be more "
-            f"rows than columns, and at most {LIMIT_BYTES / 2**30:g} GB of sums; wait for more "
-            "rows, or use fewer features."
+            f"rows than columns, and at most {STREAM_LIMIT_BYTES / 2**30:g} GB of sums; wait for "
+            "more rows, or use fewer features."
         )
 
     def _blocks(self) -> Iterator[Rows]:
@@ -334,11 +332,11 @@ class ClassMoments:
 
     def _checked(self) -> ClassMoments:
         held = sum(part.n_bytes for part in self.parts)
-        if held > LIMIT_BYTES:
+        if held > STREAM_LIMIT_BYTES:
             raise ValueError(
                 f"the sums of {len(self.parts)} classes take {held / 2**30:.1f} GB, a matrix of "
-                f"the features for each, and the limit is {LIMIT_BYTES / 2**30:g} GB: use fewer "
-                "features."
+                f"the features for each, and the limit is {STREAM_LIMIT_BYTES / 2**30:g} GB: use "
+                "fewer features."
             )
         return self
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eigenkit.data import Centered, Data
-from eigenkit.data.protocol import READ_RATE, fits
+from eigenkit.numerics.costs import READ_RATE, fits
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING, along

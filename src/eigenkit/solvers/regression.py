@@ -9,7 +9,7 @@ Which method is chosen by predicted cost, never by accuracy:
 ========================================  ===================================================
 candidate                                 when it may be used
 ========================================  ===================================================
-``cholesky`` (Z'Z + ridge, d x d)         d x d fits the limit below
+``cholesky`` (Z'Z + ridge, d x d)         d x d fits (GRAM_LIMIT_BYTES)
 ``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
 ``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
                                           factorization would take longer than a moment; where
@@ -32,7 +32,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
+from eigenkit.numerics.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, first_triplets, fixed_start
 from eigenkit.numerics.tolerances import (
     EPS,

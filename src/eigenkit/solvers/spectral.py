@@ -21,8 +21,8 @@ import scipy
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import DENSE_RATE, fits
 from eigenkit.exceptions import warn_of_stopping
+from eigenkit.numerics.costs import DENSE_RATE, fits
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
