@@ -144,7 +144,7 @@ class Report:
         return replace(self, notes=(*self.notes, note))
 
     def facts(self) -> dict[str, str]:
-        """For people: everything that was measured, by what it is called."""
+        """All that was measured, under readable names."""
         method = f" with {self.regression}" if self.regression else ""
         reason = f" ({self.reason})" if self.reason else ""
         found = {"solved by": f"{self.solver}{method}{reason}"}

@@ -86,7 +86,7 @@ class Blocked(Scaled):
     one_unit : bool
         As for :class:`~eigenkit.data.Centered`.
     bare : Passes, optional
-        Over the same blocks with anything in the place of Y, for products that need none.
+        Over the same blocks for products that need no Y, which may be left unencoded there.
     """
 
     has_rows = False
@@ -138,7 +138,7 @@ class Blocked(Scaled):
         return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths that columns of Z may have by rounding of the numbers as they were given."""
+        """The lengths of columns of Z that rounding of the input alone can produce."""
         given = np.where(self.constant, 0.0, self.survey.squares)
         return np.asarray(grain(given, self.n_samples, self.eps))
 
@@ -146,7 +146,8 @@ class Blocked(Scaled):
 
     def gradient(self, V: Array, H: Any = None) -> tuple[Array, Array]:
         """Z'(Z V - H) and (Z V)'(Z V), in one pass."""
-        V = np.ascontiguousarray(V)  # as another process gets it: orders round apart
+        # As other processes get it: another memory order rounds differently.
+        V = np.ascontiguousarray(V)
         passes = self.bare if H is None else self.passes
         slope, drift, square = passes.run(_gradient, self.frame, Columns(V, H is None), H)
         slope, k = np.ascontiguousarray(slope), V.shape[1]

@@ -132,7 +132,7 @@ class Dense(Centered):
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
         X = self.X
-        # With gaps between its numbers BLAS would copy all of X.
+        # If neither rows nor columns of X are contiguous, BLAS would copy all of it.
         plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.itemsize in X.strides
         changed = self.shift is not None or self.m is not None or not plain
         changed |= weighted and self.r is not None

@@ -160,5 +160,5 @@ class CenteredKernel(Data):
     # -- costs -------------------------------------------------------------------------
 
     def seconds_for_outer(self) -> float:
-        """It is there; features are never formed."""
+        """No cost: the kernel is already known, and features are never formed."""
         return 0.0

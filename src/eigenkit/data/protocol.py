@@ -54,11 +54,11 @@ class Data:
     fast_in_single : bool
         Whether products with float32 are offered.
     has_rows : bool
-        Whether products with one entry per row are offered: not where rows outgrow memory.
+        Whether vectors with one entry per row fit in memory, and products with them are offered.
     products : str
         What makes the products: "BLAS", "compiled" or "scipy".
     threads : context manager
-        To be entered while several products are made in a row.
+        Enter this while making several products in a row.
     names_constant : bool
         Whether to warn of constant columns; not for sparse X, where unused words are common.
     """
@@ -184,7 +184,7 @@ class Data:
 
     @cached_property
     def one(self) -> float:
-        """What one sample weighs; set where that does not follow from the weights."""
+        """What one sample weighs; set explicitly if the weights do not determine it."""
         return one_sample(self.weight)
 
     @property
@@ -212,15 +212,15 @@ class Data:
         return largest * EPS * max(self.n_samples, *self.shape)
 
     def grain(self, squares: Array | None = None) -> Array | float:
-        """The lengths that columns of Z may have by rounding of the numbers as they were given.
+        """The lengths of columns of Z that rounding of the input alone can produce.
 
         ``squares`` is the diagonal of Z'Z, where that is known. See
-        :func:`eigenkit.numerics.tolerances.grain`; data of which no more is known have none.
+        :func:`eigenkit.numerics.tolerances.grain`; 0 where nothing is known of it.
         """
         return 0.0
 
     def worst_rounding(self) -> float:
-        """Eigenvalues of Z'Z up to this may be rounding of the numbers, in the worst column."""
+        """Eigenvalues of Z'Z up to this may be rounding of the input, by its worst column."""
         return max(float(np.max(self.grain())) ** 2, self.noise(0.0))
 
     def column_squares(self) -> Array:
@@ -228,7 +228,7 @@ class Data:
         lacks(self, "column_squares")
 
     def floor(self, V: Array) -> Array:
-        """The lengths that scores Z V may have by that rounding."""
+        """The lengths of scores Z V that this rounding can produce."""
         return np.asarray(along(V, self.grain()))
 
     def rounded_squares(self, V: Array, ridge: float | Array) -> Array:

@@ -28,8 +28,8 @@ class Sparse(Centered):
     takes = (sparse.sparray, sparse.spmatrix)
     names_constant = False
     keeps = np.float64
-    # While products run in threads of ours, BLAS keeps to one thread: its idle threads, which wait
-    # actively, would take the cores from ours.
+    # While products run in our threads, BLAS keeps to one thread: its idle threads busy-wait, and
+    # would take the cores from ours.
     threads = one_blas_thread
 
     @cached_property

@@ -1,6 +1,6 @@
 """A sample as rows, or as a factor of many, and the problem that it states.
 
-The package says what streams keep.
+See the docstring of the package for what a stream keeps.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Rows:
         return int(sum(part.nbytes for part in parts) + self.Y.nbytes)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are rows of d features and k labels, by what is cheap to check."""
+        """Check that these are rows of d features and k labels (cheap checks only)."""
         n = len(self.Y)
         fits = self.X.shape == (n, d) and self.Y.shape == (n, k)
         each = [column for column in (self.weight, self.fade) if column is not None]
@@ -279,7 +279,7 @@ class Factor:
         return cls(d, *sums, sets, rows.counted, precision(rows.X), precision(rows.Y))
 
     def check(self, d: int, k: int) -> None:
-        """Check that this is a summary of d features and k labels, by what is cheap to check."""
+        """Check that this is a summary of d features and k labels (cheap checks only)."""
         m = self.R.shape[1] - d
         fits = m >= 0 and self.d == d and self.mean.shape == (d + m,) and self.degree.shape == (k,)
         fits = fits and (self.sets is None or self.sets.shape == (m, k))

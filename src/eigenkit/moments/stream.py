@@ -4,7 +4,7 @@ Planes need the scatter of every class by itself (:class:`ClassMoments`),
 
     N_c'N_c = sum over the class of w [x, 1] [x, 1]'
 
-which the factor of its centred rows, its mean and its weight have between them.
+which the factor of its centred rows, its mean and its weight together determine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Moments:
 
     ``by_sets`` and ``edge_weight`` say what stands beside X in the factor (one column per distinct
     label set, or the local part of the target), and stay what they were when the stream began.
-    Recent rows are in parts of decreasing sizes, as numbers are in digits, so that no row is
+    Recent rows are in parts of decreasing sizes, like the digits of a number, so that no row is
     copied more often than the logarithm of their number.
     """
 
@@ -52,7 +52,7 @@ class Moments:
         return cls(not target.linear, edge_weight)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are moments of d features and k labels, by what is cheap to check."""
+        """Check that these are moments of d features and k labels (cheap checks only)."""
         parts: list[Rows | Factor] = [*self.recent, *self._factors()]
         for part in parts:
             part.check(d, k)
@@ -99,7 +99,7 @@ class Moments:
             rows, left = _aged(rows, half_life)
             before = self.faded(left)
         rows = rows.positive()
-        if not len(rows.Y):  # they only make the others older
+        if not len(rows.Y):  # an empty batch only ages the others
             return before
         recent = _pushed(before.recent, rows.compact())
         return replace(before, n_rows=self.n_rows + rows.n_rows, recent=recent)._settled(target)
@@ -179,7 +179,7 @@ class Moments:
         return replace(self, recent=(), factor=_sum(chain(self._factors(), parts)))
 
     def without_rows(self, target: Target, edge_weight: Array | float) -> Moments:
-        """The same as sums alone, in which no row stands as it came; refused for too few rows."""
+        """The same as sums alone, without any original row; refused for too few rows."""
         if not self.recent and self.factor is None:
             return self
         width = self._width() if self.recent else self._factors()[0].R.shape[1]
@@ -276,7 +276,7 @@ def _without_sets(factor: Factor, target: Target, edge_weight: Array | float) ->
 
 # -- class by class ---------------------------------------------------------------------
 
-# The factors hold X alone: any linear target will do.
+# The factors hold X alone, so the target does not matter, if it is linear.
 _KIND = RESPONSES, 1.0
 
 
@@ -295,7 +295,7 @@ class ClassMoments:
         return cls((Moments.begin(*_KIND),) * k)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are moments of d features, by what is cheap to check."""
+        """Check that these are moments of d features (cheap checks only)."""
         for part in self.parts:
             part.check(d, 0)
 
@@ -347,7 +347,7 @@ class ClassMoments:
         ]
 
     def by_class(self, k: int) -> ClassMoments:
-        """As blocks of rows are asked."""
+        """Same interface as :class:`BlockedRows`."""
         return self
 
 

@@ -105,7 +105,8 @@ def diagonalize(D: Array) -> tuple[Array, Array]:
     return values[keep], U[:, keep]
 
 
-# Of problems that differ in their ridges alone, with tol and max_iter; None where it gives up.
+# Solves problems that differ only in their ridge, with tol and max_iter; an entry is None where
+# the method gives up.
 Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
 
 
@@ -243,7 +244,7 @@ class _NormalEquations(Regression):
         return self.G @ W + damped(self.problem.ridge, W)
 
     def settled(self, W: Array, T: Array) -> Settled | None:
-        """W = W1 T as it is where that is good enough, which one pass with one column tells."""
+        """W = W1 T as it is if that is good enough, checked with one column and one pass."""
         if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
             BW = self._times(W)
             return W, BW, W.T @ BW

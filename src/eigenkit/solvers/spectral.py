@@ -88,7 +88,7 @@ def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
 
 
 def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
-    """None where digits would be lost and Z may be decomposed itself."""
+    """None if digits would be lost and an SVD of Z is possible."""
     values, vectors = eigenpairs(Z.smaller_gram(), k)
     largest = max(float(values[0]), 0.0)
     lost = values[-1] < TEN_DIGITS * largest

@@ -318,7 +318,7 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
 def _drowned(pencil: Pencil, report: Report) -> bool:
     """Whether rounding of Z'Z, or of a kernel, is not small beside alpha, which costs digits.
 
-    Columns in units of their own have ridges of their own, with which the residual tells nothing.
+    Columns in units of their own have ridges of their own, so the residual is not informative.
     """
     exact = report.equivalent and not report.n_iter and pencil.alpha > 0
     return exact and np.ndim(pencil.ridge) == 0 and report.residual > LOST
@@ -337,7 +337,7 @@ def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[
 
 
 def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
-    """Which components have scores longer than the grain of the numbers.
+    """Which components have scores longer than rounding of the input can explain.
 
     An iterative first stage cannot leave directions out. A ridge holds them down: |w|^2 is no more
     than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
