@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from eigenkit.data import Data
 from eigenkit.numerics.linalg import Array
 
 
@@ -27,13 +28,13 @@ class Pencil:
     Z'H where that is known already.
     """
 
-    Z: Any
+    Z: Data
     H: Any
     alpha: float
     ZtH: Array | None = None
 
     @classmethod
-    def state(cls, Z: Any, H: Any, alpha: float) -> Self:
+    def state(cls, Z: Data, H: Any, alpha: float) -> Self:
         """With H (one row per row of X) centred and weighted as Z is."""
         return cls(Z, Z.target(H), alpha)
 
@@ -53,9 +54,8 @@ class Pencil:
 
     @cached_property
     def ridge(self) -> float | Array:
-        """alpha in the units of Z (see :meth:`Centered.ridge`)."""
-        found: float | Array = self.Z.ridge(self.alpha)
-        return found
+        """alpha in the units of Z (see :meth:`Data.ridge`)."""
+        return self.Z.ridge(self.alpha)
 
     def forms(self, V: Array) -> tuple[Array, Array]:
         """B V and V'B V; the latter from Z V, so that it has the digits of Z and not of Z'Z."""

@@ -117,6 +117,10 @@ class Data:
         """Z itself, where it is decomposable."""
         lacks(self, "toarray")
 
+    def original(self) -> tuple[Any, bool]:
+        """X in float64 as it was given, and whether to centre it: for other libraries."""
+        lacks(self, "original")
+
     def inner(self, V: Array, W: Array) -> Array:
         """V'W: inner products of directions."""
         return V.T @ W

@@ -196,8 +196,7 @@ def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
     the last of the classes is.
     """
     if not factor.size:
-        small: tuple[Any, Array] = pencil.Z.compress(pencil.H)
-        return small
+        return pencil.Z.compress(pencil.H)
     F, back = graded_whitener(factor, pencil.Z.n_samples)
     Z, Q = pencil.Z.compress(pencil.H @ F)
     return Z, Q @ back

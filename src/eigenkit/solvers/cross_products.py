@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eigenkit.data import Centered, Data
+from eigenkit.data import Data
 from eigenkit.numerics.costs import READ_RATE, fits
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import blas_threads
@@ -100,7 +100,7 @@ class Block:
     large or small that their squares would leave the range of floating point.
     """
 
-    Z: Centered
+    Z: Data
     factor: Array
     std: Array
     unit: float
@@ -111,7 +111,7 @@ class Block:
         return np.asarray(self.Z.grain() * self.factor)
 
     @classmethod
-    def of(cls, Z: Centered, scale: bool, squares: Array, freedom: float | None = None) -> Block:
+    def of(cls, Z: Data, scale: bool, squares: Array, freedom: float | None = None) -> Block:
         """From ``squares``, the diagonal of Z'Z; ``scale`` divides columns by their deviation.
 
         Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
@@ -141,7 +141,7 @@ class Block:
         return self.Z.toarray() * self.factor
 
 
-def gram_pays(Z: Centered, n_components: int) -> bool:
+def gram_pays(Z: Data, n_components: int) -> bool:
     """Whether Z'Z is cheaper than two passes over the data for every component.
 
     Never where it would not fit; for wide data it does not pay unless many components are
@@ -155,8 +155,8 @@ def gram_pays(Z: Centered, n_components: int) -> bool:
 
 
 def blocks(
-    Z: Centered,
-    Y: Centered,
+    Z: Data,
+    Y: Data,
     scale: tuple[bool, bool],
     n_components: int,
     G: Array | None = None,
