@@ -166,7 +166,7 @@ class Data:
 
     @cached_property
     def units(self) -> Array:
-        """What the columns of X were multiplied with, one for each; constant ones count as well."""
+        """The factors by which the columns of X were multiplied; constant columns have one too."""
         return np.ones(self.shape[1])
 
     def lengths_to_X(self, s: Array) -> Array:
