@@ -120,7 +120,7 @@ def test_only_the_command_line_prints() -> None:
 # Questions that only a kind of data may ask of itself.
 KIND = re.compile(
     r"isinstance\([^()]*\b(Centered|CenteredKernel|Dense|Sparse|Rows|KernelMatrix|Moments|BlockedRows)\b"
-    r"|\b(rows|data)\.sparse\b|\bZ[xy]?\.(sparse|X|m|r|unit|center|shift|delta)\b"
+    r"|\b(rows|data)\.sparse\b|\bZ[xy]?\.(sparse|K|X|m|r|unit|center|shift|delta)\b"
 )
 
 

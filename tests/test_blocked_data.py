@@ -124,7 +124,7 @@ def test_every_projection_on_every_kind_of_data(name, weights, kind, rng):
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name != "ridge"])
 def test_many_features_are_fitted_by_passes(name, rng, monkeypatch):
-    monkeypatch.setattr("eigenkit.data.protocol.GRAM_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.GRAM_LIMIT_BYTES", 0)
     X = sparse.csr_array(rng.normal(size=(80, 300)) * (rng.random((80, 300)) < 0.1))
     y = labels_for(name, 80, rng)
     maker = MAKERS[name]
@@ -138,7 +138,7 @@ def test_many_features_are_fitted_by_passes(name, rng, monkeypatch):
 
 
 def test_no_ridge_and_more_features_than_fit(rng, monkeypatch):
-    monkeypatch.setattr("eigenkit.data.protocol.GRAM_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.GRAM_LIMIT_BYTES", 0)
     X, y = rng.normal(size=(60, 100)), np.arange(60) % 3
     model = LDA(alpha=0.0, tol=1e-10).fit(RowBlocks.from_arrays([(X, y)], block_bytes=5000))
     monkeypatch.undo()

@@ -14,16 +14,16 @@ from eigenkit.data import (
     Targets,
     blocked,
     columns,
+    csr,
     project,
     survey_of,
     triangle,
 )
 from eigenkit.data import dense as dense_data
-from eigenkit.data import sparse as sparse_data
 from eigenkit.data.blocked import Frame
 from eigenkit.data.passes import Survey
-from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.moments import stream
+from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.threads import FAN_IN, tree_sum
 from eigenkit.solvers import choose, krylov, spectral
 from eigenkit.solvers.regression import _factorization_costs, _iteration_cost, _iterations
@@ -97,22 +97,22 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
 
 def test_sums_are_added_in_place_where_the_types_allow(rng, monkeypatch):
     """scipy's product would be as large as the whole result."""
-    if sparse_data.csc_matvecs is None:
+    if csr.csc_matvecs is None:
         pytest.skip("this scipy has no such function")
     X = sparse.random_array((20, 6), density=0.3, rng=rng, format="csr")
     calls: list[int] = []
-    _spied(monkeypatch, sparse_data, "csc_matvecs", calls, lambda d, n, *_: n)
+    _spied(monkeypatch, csr, "csc_matvecs", calls, lambda d, n, *_: n)
     U = rng.normal(size=(20, 2))
     for rows, used in ((slice(None), 20), (slice(3, 9), 6)):
         out = np.ones((6, 2))
-        sparse_data.add_transposed(out, X, U[rows], rows)
+        csr.add_transposed(out, X, U[rows], rows)
         np.testing.assert_allclose(out, 1 + X[rows].T @ U[rows], atol=1e-12)
         assert calls.pop() == used
     mixed = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr), shape=X.shape)
     mixed.indices, mixed.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int32)
     for S, V in ((X, U.astype(np.float32)), (X.astype(np.float32), U), (mixed, U)):
         out = np.zeros((6, 2))
-        sparse_data.add_transposed(out, S, V)
+        csr.add_transposed(out, S, V)
         np.testing.assert_allclose(out, X.T @ U, atol=1e-5)
         assert not calls
 

@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.linalg import eigsh
 
-from eigenkit.data import Centered, CenteredKernel, LocalPasses
-from eigenkit.data import sparse as sparse_data
+from eigenkit.data import Centered, CenteredKernel, LocalPasses, csr
 from eigenkit.moments import BlockedRows, Rows, stream
+from eigenkit.numerics import costs
 from eigenkit.numerics.linalg import orthonormalize
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
@@ -116,7 +116,7 @@ def test_what_may_not_be_kept_is_refused(rows, limit, kept, rng, monkeypatch):
     held = _stream("opls", monkeypatch, 1)
     batch = Rows(rng.normal(size=(rows, 3)), rng.normal(size=(rows, 2)), None)
     monkeypatch.setattr(stream, "_block_bytes", lambda width: batch.n_bytes)
-    monkeypatch.setattr(stream, "LIMIT_BYTES", batch.n_bytes - limit)
+    monkeypatch.setattr(stream, "STREAM_LIMIT_BYTES", batch.n_bytes - limit)
     if kept:
         assert held.add(batch, TARGETS["opls"], 1.0).n_bytes == batch.n_bytes
     else:
@@ -129,7 +129,7 @@ def test_a_factor_may_be_as_large_as_the_limit(limit, fits, rng, monkeypatch):
     held = _stream("opls", monkeypatch, 1)
     batch = Rows(rng.normal(size=(50, 3)), rng.normal(size=(50, 2)), None)
     monkeypatch.setattr(stream, "_block_bytes", lambda width: 8 * width)
-    monkeypatch.setattr(stream, "LIMIT_BYTES", 8 * 5 * 5 - limit)
+    monkeypatch.setattr(stream, "STREAM_LIMIT_BYTES", 8 * 5 * 5 - limit)
     if fits:
         assert held.add(batch, TARGETS["opls"], 1.0).n_bytes == 8 * 5 * 5
     else:
@@ -188,10 +188,10 @@ def test_all_components_are_a_complete_spectrum(method, shape, rng):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_blocks_of_sparse_rows_are_all_rows_once_and_alike(threads, rng, monkeypatch):
-    monkeypatch.setattr(sparse_data, "available", lambda: threads)
+    monkeypatch.setattr(csr, "available", lambda: threads)
     for shape, density in (((200, 30), 0.2), ((3, 50), 0.5), ((40, 5), 0.0)):
         X = sparse.random_array(shape, density=density, format="csr", random_state=1)
-        blocks = sparse_data.SparseRows(X)._blocks
+        blocks = csr.SparseRows(X)._blocks
         rows = [i for block in blocks for i in range(block.start, block.stop)]
         assert rows == list(range(shape[0]))
         assert len(blocks) <= 4 * threads
@@ -226,7 +226,7 @@ def test_blocks_have_the_freedom_and_the_grain_of_their_rows(weights, small, rng
 @pytest.mark.parametrize("shape", [(30, 4), (4, 30)])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "kernel"])
 def test_singular_values_have_the_unit_of_the_data(kind, shape, unit, rng, monkeypatch):
-    monkeypatch.setattr(sparse_data, "DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr(costs, "DENSE_LIMIT_BYTES", 0)
     X = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1]))
     given = {"dense": X, "sparse": sparse.csr_array(X), "kernel": X @ X.T}[kind]
     Z = CenteredKernel(unit**2 * given) if kind == "kernel" else Centered(unit * given)

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 from conftest import near
-from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
-from eigenkit.pencil import Pencil, Report, SparseTarget
+from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, Targets, survey_of
+from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import (
     REGRESSIONS,
     Settings,

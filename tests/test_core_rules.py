@@ -12,10 +12,10 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from eigenkit.data import Blocked, Centered, Data, LocalPasses, passes, survey_of
+from eigenkit.data import Blocked, Centered, Data, LocalPasses, linked, passes, survey_of
 from eigenkit.data.columns import largest
-from eigenkit.data.protocol import DENSE_RATE
 from eigenkit.moments import Rows
+from eigenkit.numerics.costs import DENSE_RATE
 from eigenkit.numerics.linalg import (
     first_triplets,
     largest_first,
@@ -309,8 +309,8 @@ def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
     N = graph.incidence(graph.laplacian(np.ones((10, 10)) - np.eye(10)))
     needed = 8 * 4 * (45 + 10)  # a row for every edge and every sample
     for limit, dense in ((needed, True), (needed - 1, False)):
-        monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
-        Z = graph.Linked(Centered(X), np.ones(10, dtype=bool), None, N)
+        monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", limit)
+        Z = linked.Linked(Centered(X), np.ones(10, dtype=bool), None, N)
         assert Z.decomposable is dense
 
 

@@ -19,11 +19,12 @@ from eigenkit.data import (
     Targets,
     blocked,
     correlations,
+    csr,
     survey_of,
 )
 from eigenkit.data import dense as dense_data
-from eigenkit.data import sparse as sparse_data
-from eigenkit.data.sparse import Sparse, SparseRows
+from eigenkit.data.csr import SparseRows
+from eigenkit.data.sparse import Sparse
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.threads import own_threads
 
@@ -307,7 +308,7 @@ def test_numbers_in_units_of_their_own_are_beyond_single_precision(rng):
 
 def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
     S = sparse.random_array((500, 40), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr("eigenkit.data.sparse.available", lambda: 3)
+    monkeypatch.setattr("eigenkit.data.csr.available", lambda: 3)
     blocks = SparseRows(S)._blocks
     assert [b.start for b in blocks] == [0, *(b.stop for b in blocks[:-1])]
     assert blocks[-1].stop == 500
@@ -320,9 +321,9 @@ def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
 def test_products_of_two_sparse_matrices_keep_to_their_size(size, rows, rng, monkeypatch):
     """Sixteen bytes an entry, as the product is there as sparse and as dense numbers."""
     X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr(sparse_data, "BLOCK_BYTES", size)
+    monkeypatch.setattr(csr, "BLOCK_BYTES", size)
     starts: list[int] = []
-    monkeypatch.setattr(sparse_data, "thread_map", lambda f, items, work: [
+    monkeypatch.setattr(csr, "thread_map", lambda f, items, work: [
         starts.append(item.start) or f(item) for item in items
     ])  # fmt: skip
     found = SparseRows(X).product(sparse.csr_array(X.T))

@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from eigenkit.data import Centered
-from eigenkit.solvers import graph
-from eigenkit.solvers.graph import GraphRows, Linked, _by_columns, incidence, laplacian, root
+from eigenkit.data.linked import Linked, _by_columns
+from eigenkit.moments import GraphRows
+from eigenkit.solvers.graph import incidence, laplacian, root
 from eigenkit.targets import TARGETS
 
 
@@ -65,7 +66,7 @@ def test_linked_rows_may_be_dense_up_to_the_limit(rng, monkeypatch):
     X = Centered(sparse.csr_array(rng.normal(size=(9, 4))))
     room = 8 * (9 + N.shape[0]) * 4
     for limit, may in ((room, True), (room - 1, False)):
-        monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
+        monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", limit)
         assert Linked(X, np.ones(9, dtype=bool), None, N).decomposable is may
 
 

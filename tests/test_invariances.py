@@ -12,8 +12,8 @@ from sklearn.decomposition._pca import _assess_dimension
 
 from conftest import near
 from eigenkit import LeastSquaresProjection, SparseCCA
-from eigenkit.data import Blocked, Centered, LocalPasses, survey_of
-from eigenkit.data.protocol import DENSE_RATE
+from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, survey_of
+from eigenkit.numerics.costs import DENSE_RATE
 from eigenkit.numerics.linalg import (
     eigenpairs,
     orthonormalize,
@@ -21,7 +21,7 @@ from eigenkit.numerics.linalg import (
     symmetric_whitener,
     whitener,
 )
-from eigenkit.pencil import Pencil, SparseTarget
+from eigenkit.pencil import Pencil
 from eigenkit.solvers import coordinates, planes
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.kernel_weights import lower_bound

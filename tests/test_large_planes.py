@@ -20,7 +20,7 @@ from eigenkit.solvers.large_planes import PlanePasses, PlaneRows, largest_quotie
 @pytest.fixture
 def by_products(monkeypatch):
     monkeypatch.setattr(_planes, "LARGE_ORDER", 1)
-    monkeypatch.setattr(_planes, "DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", 0)
 
 
 def words(rng, n=80, d=120, k=2):

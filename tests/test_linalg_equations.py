@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit.data import project, scaled
+from eigenkit.data import SparseTarget, project, scaled
 from eigenkit.data.columns import FULL, check_finite, column_sums, shifted, sum_of_squares
 from eigenkit.data.passes import Marks, _mark, _some
 from eigenkit.data.triangle import _assembled
@@ -29,7 +29,6 @@ from eigenkit.numerics.linalg import (
     whitener,
 )
 from eigenkit.numerics.tolerances import ENTRY_TIE
-from eigenkit.pencil import SparseTarget
 
 
 def _turned(rng, n, d, s):

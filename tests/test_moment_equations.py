@@ -244,7 +244,7 @@ def test_rows_are_factored_when_that_takes_less_room(rng, monkeypatch):
     assert taken(24, 2).factor is not None  # 408 bytes, above the block and the factor of 3 x 3
     assert taken(24, 9).factor is None  # a factor takes 10 x 10 numbers, and is worth 4 of those
     assert taken(60, 9).factor is not None
-    monkeypatch.setattr(stream, "LIMIT_BYTES", 700)
+    monkeypatch.setattr(stream, "STREAM_LIMIT_BYTES", 700)
     with pytest.raises(ValueError, match="10 columns together"):
         taken(24, 9)  # 1752 bytes of rows
     with pytest.raises(ValueError, match="10 columns together"):

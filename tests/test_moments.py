@@ -213,14 +213,14 @@ def test_merge_refuses_other_columns(make, rng):
 
 def test_too_many_features_for_a_summary(monkeypatch, rng):
     monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
-    monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 1600)
+    monkeypatch.setattr("eigenkit.moments.stream.STREAM_LIMIT_BYTES", 1600)
     X, y = _data("opls", 40, 12, rng)
     model = OrthonormalizedPLS().partial_fit(X[:14], y[:14])  # the rows are still smaller
     said = r"partial_fit would keep 16 x 16 numbers .* or all 40 rows .* use fit.* fewer features"
     with pytest.raises(ValueError, match=said):
         model.partial_fit(X[14:], y[14:])
     assert model._intake_.moments.n_rows == 14
-    monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 1000)
+    monkeypatch.setattr("eigenkit.moments.stream.STREAM_LIMIT_BYTES", 1000)
     X, y = _data("star", 40, 3, rng)
     with pytest.raises(ValueError, match=r"X and the distinct label sets have .* expansion='zhou'"):
         HypergraphSpectral().partial_fit(X, np.hstack([y, rng.permutation(y), y[::-1]]))

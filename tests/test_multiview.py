@@ -137,7 +137,7 @@ def test_sparse_views_are_never_made_dense(kinds, wide, monkeypatch) -> None:
     views = [np.where(np.abs(v) > 1, v, 0.0) for v in (WIDE if wide else VIEWS)]
     reference = MultiviewCCA(2).fit(views)
     mixed = [sparse.csr_array(v) if s else v for v, s in zip(views, kinds, strict=True)]
-    monkeypatch.setattr("eigenkit.data.sparse.DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", 0)
     monkeypatch.setattr(Centered, "toarray", lambda *a, **k: pytest.fail("densified"))
     model = MultiviewCCA(2).fit(mixed)
     assert np.allclose(model.eigenvalues_, reference.eigenvalues_, atol=1e-7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,17 @@ def test_functions_take_the_code_of_a_changed_file(tool) -> None:
     assert place["f"](10) == [10, 9]
     for part in ("y=2", "k = 3"):  # evaluated when the file is imported, not when a function runs
         assert tool.changed_code(text, text.replace(part, part[:-1] + "9")) == {}
+
+
+def test_the_list_of_survivors_names_what_there_is(tool) -> None:
+    """Places are file.function, file.Class.method or file.CONSTANT; files by their stems."""
+    sources: dict[str, str] = {}
+    for path in (tool.ROOT / "src" / "eigenkit").rglob("*.py"):
+        sources[path.stem] = sources.get(path.stem, "") + path.read_text(encoding="utf-8")
+    listed = (TOOL.parent / "survivors.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([a-z_]+)\.([\w.]+)`", listed)
+    assert places
+    for file, names in places:
+        for name in names.split("."):
+            defined = rf"^\s*(def|class) {name}\b|^([A-Z]+, )*{name}\b"
+            assert re.search(defined, sources.get(file, ""), re.MULTILINE), f"{file}.{names}"

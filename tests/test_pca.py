@@ -156,7 +156,7 @@ def test_rotating_the_data_rotates_the_components() -> None:
 
 def test_sparse_is_dense_and_is_never_made_dense(monkeypatch) -> None:
     dense = PCA(4).fit(SPARSE.toarray())
-    monkeypatch.setattr("eigenkit.data.sparse.DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", 0)
     monkeypatch.setattr(sparse.csr_array, "toarray", lambda *a, **k: pytest.fail("densified"))
     for layout in ("csr", "csc", "coo"):
         model = PCA(4, solver="lanczos", tol=1e-12).fit(SPARSE.asformat(layout))

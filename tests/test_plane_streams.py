@@ -142,7 +142,7 @@ def test_the_bits_do_not_depend_on_threads(rng, monkeypatch):
 @pytest.mark.parametrize("make", [ReGEC, GEPSVM])
 def test_wide_sparse_blocks_are_only_multiplied_with(make, weights, rng, monkeypatch):
     monkeypatch.setattr("eigenkit.estimators._planes.LARGE_ORDER", 30)
-    monkeypatch.setattr("eigenkit.estimators._planes.DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", 0)
     X = sparse.random_array((N, 60), density=0.2, rng=rng, format="csr")
     y = np.arange(N) % 3
     w = rng.integers(1, 4, N).astype(float) if weights else None
@@ -195,7 +195,7 @@ def test_constant_features_are_left_out(rng):
 
 def test_sums_that_do_not_fit_are_refused(rng, monkeypatch):
     X, y = _data("regec", rng)
-    monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 100)
+    monkeypatch.setattr("eigenkit.moments.stream.STREAM_LIMIT_BYTES", 100)
     with pytest.raises(ValueError, match=r"the sums of 3 classes take .* use fewer features"):
         ReGEC().partial_fit(X, y)
 
@@ -205,7 +205,7 @@ def test_sums_that_do_not_fit_are_refused(rng, monkeypatch):
 def test_few_rows_of_many_columns_have_the_planes_of_memory(make, weights, rng, monkeypatch):
     """What is regularized by itself depends on the rows, not on how they come."""
     monkeypatch.setattr("eigenkit.estimators._planes.LARGE_ORDER", N)
-    monkeypatch.setattr("eigenkit.estimators._planes.DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", 0)
     X = sparse.random_array((N, N + 50), density=0.2, rng=rng, format="csr")
     y = np.arange(N) % 3
     w = rng.integers(1, 4, N).astype(float) if weights else np.ones(N)

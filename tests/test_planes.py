@@ -290,7 +290,7 @@ def test_large_sparse_data_stay_sparse(monkeypatch):
     X, y = data(n=400, d=6)
     empty = sparse.csr_array(np.column_stack([X, np.zeros((400, 4))]))
     expected = {cls: cls().fit(empty, y).eigenvalues_ for cls in BOTH}
-    monkeypatch.setattr("eigenkit.estimators._planes.DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", 0)
     monkeypatch.setattr(sparse.csr_array, "toarray", _refuse_large(sparse.csr_array.toarray))
     for cls, values in expected.items():
         np.testing.assert_allclose(cls().fit(empty, y).eigenvalues_, values, rtol=1e-6)

@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 
 from eigenkit.data import (
-    DENSE_LIMIT_BYTES,
     SAFE_RANGE,
     Blocked,
     Centered,
@@ -22,13 +21,13 @@ from eigenkit.data import (
     survey_of,
     triangle,
 )
-from eigenkit.data.protocol import GRAM_LIMIT_BYTES
+from eigenkit.data.targets import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.moments import Rows, stream
 from eigenkit.moments.stream import Moments
 from eigenkit.numerics.compiled import WIDEST
+from eigenkit.numerics.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES, STREAM_LIMIT_BYTES
 from eigenkit.numerics.threads import PARTS, SMALL, in_parts, threads_for
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
-from eigenkit.pencil import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.solvers import component_cv, kernel_weights, planes, sparse_latent
 from eigenkit.solvers import sparse_pairs as pairs
 from eigenkit.solvers.cross_products import rounding
@@ -138,7 +137,7 @@ def test_a_triangle_takes_one_pass_two_or_the_long_way(condition, ways, rng):
 
 
 def test_limits_are_said_in_gigabytes():
-    assert stream.LIMIT_BYTES == GRAM_LIMIT_BYTES == 2**30
+    assert STREAM_LIMIT_BYTES == GRAM_LIMIT_BYTES == 2**30
     words = Moments.begin(TARGETS["opls"], 1.0)._too_large(20_000, 5 * 2**30)
     assert "20000 x 20000 numbers (3.0 GB)" in words
     assert "(5.0 GB), and the limit is 1 GB" in words

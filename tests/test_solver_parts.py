@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import scipy
 from scipy import linalg as sla
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, Data
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers import coordinates, kernel_weights, stages
@@ -198,6 +199,7 @@ def test_a_ridge_settles_what_is_rounding_where_it_is_large_enough(ridge, grain,
         squares_of=lambda H: 0.9,
         rounded_squares=lambda W, ridge: np.array([0.99, 1.0]),
     )
+    Z.worst_rounding = partial(Data.worst_rounding, Z)
     pencil = Pencil(Z, np.zeros((3, 1)), 1.0)
     found = Solution(np.zeros((2, 2)), np.array(values), np.zeros((1, 2)), Report("", "", ""))
     assert stages._beyond_rounding(pencil, found).tolist() == [True, not looked]

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from conftest import ZOO, dense, labels_for, make_X, projector_distance, some_of
 from eigenkit.data import Centered
-from eigenkit.data.protocol import GRAM_LIMIT_BYTES
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.moments import Rows
+from eigenkit.numerics.costs import GRAM_LIMIT_BYTES
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, choose, solve, solve_path, stages
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs

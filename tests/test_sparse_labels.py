@@ -19,9 +19,8 @@ from eigenkit import (
     MultilabelLDA,
     OrthonormalizedPLS,
 )
-from eigenkit.data import Centered, centered_columns
+from eigenkit.data import Centered, SparseTarget, centered_columns, sparse_labels
 from eigenkit.moments import Rows
-from eigenkit.pencil import SparseTarget, sparse_labels
 from eigenkit.solvers import REGRESSIONS, Settings, solve
 from eigenkit.targets import TARGETS
 

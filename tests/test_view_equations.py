@@ -51,7 +51,7 @@ def test_a_few_eigenpairs_are_the_first_of_all(rng):
 
 
 def test_views_too_large_for_their_singular_values_are_refused(monkeypatch):
-    monkeypatch.setattr("eigenkit.data.protocol.GRAM_LIMIT_BYTES", 8 * 50**2)
+    monkeypatch.setattr("eigenkit.numerics.costs.GRAM_LIMIT_BYTES", 8 * 50**2)
     multiview._check_size(50, 10**6)
     multiview._check_size(10**6, 50)
     for n, d in ((51, 10**6), (10**6, 51)):

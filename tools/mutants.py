@@ -36,6 +36,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CORE = [
     "data/*.py",
+    "numerics/costs.py",
     "numerics/linalg.py",
     "moments/*.py",
     "pencil.py",

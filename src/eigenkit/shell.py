@@ -1,6 +1,6 @@
 """What every estimator does for its user: parameters checked, nothing lost on errors.
 
-Nothing here knows of data.
+This module does not depend on the data.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def counted(n: int, word: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """The value as it would be typed, on one line, cut where that is long."""
+    """The value as it would be typed, on one line, shortened if it is long."""
     text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def with_article(name: str) -> str:
-    """The name of a class after "a" or "an", by how it is said: a PCA, an LDA, an int."""
+    """The name of a class after "a" or "an", chosen by pronunciation: a PCA, an LDA, an int."""
     spelled = (name[:2].isupper() and name[1] not in "AEIOU") or name == "ndarray"
     vowel = name[:1] in ("AEFHILMNORSXn" if spelled else "AEIOUaeiou")
     return f"{'an' if vowel else 'a'} {name}"
@@ -113,7 +113,7 @@ def check_count(name: str, value: Any, *, low: int = 1, hint: str = "") -> int:
 
 
 def _is_integer(value: Any, low: float, high: float) -> bool:
-    """Whether ``value`` is an integer from low to high; True and False are none."""
+    """Whether ``value`` is an integer from low to high; True and False do not count."""
     fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     return fine and low <= value <= high
 
@@ -194,7 +194,7 @@ def checked(estimator: T) -> T:
 def check_at_most(
     name: str, value: int | None, most: int, what: str, *, hint: str = ", or None for all"
 ) -> int:
-    """``value``, or ``most`` for None. More is an error: ``what`` says what there are ``most`` of.
+    """``value``, or ``most`` for None. More is an error; ``what`` names what there are ``most`` of.
 
     The one rule for all that can be asked for in too large a number, components above all: fewer
     than asked for would come as a surprise wherever their number is counted on.

@@ -67,7 +67,7 @@ class Labels:
 
     @property
     def grain(self) -> Array:
-        """How long the columns of Yc may be by the rounding of the numbers as they were given."""
+        """The lengths of columns of Yc that rounding of the input alone can produce."""
         own = np.maximum(sum_of_squares(self.factor), 0.0)
         squares = own + self.degree**2 / self.total
         return np.asarray(grain(squares, max(self.n_rows, self.factor.shape[0]), self.eps))
@@ -92,7 +92,7 @@ class Target:
     sums over all samples. ``linear`` says that ``finish`` is a product with a matrix: sums of
     local rows are then all that a stream must know. ``sparse`` says that H has its zeros where Y
     has them: sparse Y then stays sparse. ``whitened`` says that the singular values of H are all
-    alike: which of its directions matter shows only in what X knows of them.
+    alike, so that only X can tell which of its directions matter.
     """
 
     finish: Callable[[Any, Labels], Any]

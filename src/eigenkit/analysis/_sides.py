@@ -45,13 +45,11 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
+from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import with_article
 from eigenkit.targets import Labels
-
-# The largest matrix (samples x the lesser of samples and features) that a test may keep.
-LIMIT_BYTES = 2**31
 
 # If no more than this share of a column is left without its mean and the nuisance variables, it
 # is rounding.
@@ -181,11 +179,11 @@ def _of_gram(K: Array) -> tuple[Array, Array, float]:
 def check_size(n: int, d: int) -> None:
     """Refuse what would not fit in memory."""
     needed = 8 * n * min(n, d)
-    if needed > LIMIT_BYTES:
+    if needed > ANALYSIS_LIMIT_BYTES:
         raise ValueError(
             f"{n} samples of {d} features need a matrix of {needed / 2**30:.1f} GB (the limit is "
-            f"{LIMIT_BYTES / 2**30:g} GB): test a random part of the samples, or reduce the "
-            "features by PCA first."
+            f"{ANALYSIS_LIMIT_BYTES / 2**30:g} GB): test a random part of the samples, or reduce "
+            "the features by PCA first."
         )
 
 

@@ -23,15 +23,13 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.numerics.linalg import Array, eigenpairs
+from eigenkit.numerics.tolerances import DEPENDENT
 
 # Correlations within half of this of 1 count as 1: closer is the rounding of sums over samples.
 PERFECT = 1e-12
 
 # Singular values below this share of the largest are rounding, as no data share so little.
 NOT_SHARED = 1e-10
-
-# Columns of nuisance variables below this share of the largest add nothing to the others.
-DEPENDENT = 1e-10
 
 # Numbers that one batch of permutations may fill.
 BATCH_NUMBERS = 2**22
@@ -114,7 +112,7 @@ def _complement(N: Array, sides: list[Array]) -> list[Array]:
 
 
 def _orthonormal(N: Array) -> Array:
-    """A basis of the span of N, whatever the units of its columns."""
+    """A basis of the span of N, whatever the units of its columns; copies add nothing to it."""
     size = np.linalg.norm(N, axis=0)
     U, s, _ = sla.svd(N / np.where(size > 0, size, 1.0), full_matrices=False)
     return np.asarray(U[:, s > DEPENDENT * s.max(initial=0.0)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenkit.analysis._draws import Progress, in_parallel, root_seed, sizes
 from eigenkit.analysis._resamples import Measures, Resampling, refuse, width
+from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_real
 
@@ -23,9 +24,6 @@ TIED = float(np.sqrt(-4 * np.log(0.02)))
 
 # Weights below this share of the largest of their component are zero.
 ZERO = 1e-12
-
-# What all draws together may take.
-LIMIT_BYTES = 2**31
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,10 +206,10 @@ def bootstrap(
 
 def _check_size(found: Measures, n_bootstraps: int) -> None:
     needed = 8 * n_bootstraps * sum(part.size for part in found.values())
-    if needed > LIMIT_BYTES:
+    if needed > ANALYSIS_LIMIT_BYTES:
         raise ValueError(
             f"{n_bootstraps} resamples need {needed / 2**30:.1f} GB (the limit is "
-            f"{LIMIT_BYTES / 2**30:g} GB): ask for fewer components or resamples."
+            f"{ANALYSIS_LIMIT_BYTES / 2**30:g} GB): ask for fewer components or resamples."
         )
 
 

@@ -2,10 +2,10 @@
 
 :class:`Data` is the protocol. ``Centered(X, weight)`` is dense or sparse data by what X is,
 :class:`CenteredKernel` the features of a kernel. Centring, weights and units stand once, in
-:mod:`eigenkit.data.centered`; a kind says how to multiply.
+:mod:`eigenkit.data.centered`; a kind says how to multiply, and is known once it is imported here.
 """
 
-from eigenkit.data.blocked import Blocked, Targets
+from eigenkit.data.blocked import Blocked
 from eigenkit.data.centered import Centered, correlations
 from eigenkit.data.columns import (
     SAFE_RANGE,
@@ -24,24 +24,30 @@ from eigenkit.data.columns import (
     stored,
     sum_of_squares,
 )
-from eigenkit.data.dense import SideBySide
+from eigenkit.data.csr import SparseRows, add_transposed, sparse_product
+from eigenkit.data.dense import Dense, SideBySide
 from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.linked import Linked
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
-from eigenkit.data.protocol import DENSE_LIMIT_BYTES, Data, one_sample
-from eigenkit.data.sparse import SparseRows, add_transposed, sparse_product
+from eigenkit.data.protocol import Data, one_sample
+from eigenkit.data.sparse import Sparse
+from eigenkit.data.targets import SparseTarget, Targets, sparse_labels
 
 __all__ = [
-    "DENSE_LIMIT_BYTES",
     "SAFE_RANGE",
     "SCALABLE",
     "Blocked",
     "Centered",
     "CenteredKernel",
     "Data",
+    "Dense",
+    "Linked",
     "LocalPasses",
     "Passes",
     "SideBySide",
+    "Sparse",
     "SparseRows",
+    "SparseTarget",
     "Steady",
     "Survey",
     "Targets",
@@ -60,6 +66,7 @@ __all__ = [
     "project",
     "scaled",
     "shifted",
+    "sparse_labels",
     "sparse_product",
     "stored",
     "sum_of_squares",

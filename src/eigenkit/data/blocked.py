@@ -7,7 +7,7 @@ block by block in one pass. The target H comes along as rows of its own (:class:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -17,11 +17,13 @@ from scipy import sparse
 
 from eigenkit.data.centered import Centered, Scaled
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
+from eigenkit.data.csr import add_transposed, sparse_product
 from eigenkit.data.passes import Passes, Survey, survey_of
-from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, Data, fits
-from eigenkit.data.sparse import add_transposed, sparse_product
+from eigenkit.data.protocol import Data
+from eigenkit.data.targets import Targets
 from eigenkit.data.triangle import triangle
 from eigenkit.numerics import compiled
+from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.numerics.linalg import Array, add_gram, fill_upper
 from eigenkit.numerics.tolerances import ROUNDING, grain
 
@@ -60,32 +62,6 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Targets:
-    """The target H (n x k), whose rows are made from those of Y when they pass by.
-
-    ``rows(Y)`` gives unweighted rows, ``turn`` what they are multiplied with, ``varies`` whether
-    they differ at all.
-    """
-
-    rows: Callable[[Array], Array]
-    shape: tuple[int, int]
-    varies: bool = True
-    turn: Array | None = None
-
-    def __matmul__(self, T: Array) -> Targets:
-        turn = T if self.turn is None else self.turn @ T
-        return replace(self, shape=(self.shape[0], T.shape[1]), turn=turn)
-
-    def any(self, axis: None = None, out: None = None) -> bool:
-        """Whether H, centred, is not zero."""
-        return self.varies
-
-    def of(self, Y: Array) -> Array:
-        H = self.rows(Y)
-        return H if self.turn is None else H @ self.turn
-
-
-@dataclass(frozen=True)
 class Columns:
     """V, which is widened once for all parts that a process passes over, where that is quicker."""
 
@@ -110,7 +86,7 @@ class Blocked(Scaled):
     one_unit : bool
         As for :class:`~eigenkit.data.Centered`.
     bare : Passes, optional
-        Over the same blocks with anything in the place of Y, for products that need none.
+        Over the same blocks for products that need no Y, which may be left unencoded there.
     """
 
     has_rows = False
@@ -162,7 +138,7 @@ class Blocked(Scaled):
         return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths that columns of Z may have by rounding of the numbers as they were given."""
+        """The lengths of columns of Z that rounding of the input alone can produce."""
         given = np.where(self.constant, 0.0, self.survey.squares)
         return np.asarray(grain(given, self.n_samples, self.eps))
 
@@ -170,7 +146,8 @@ class Blocked(Scaled):
 
     def gradient(self, V: Array, H: Any = None) -> tuple[Array, Array]:
         """Z'(Z V - H) and (Z V)'(Z V), in one pass."""
-        V = np.ascontiguousarray(V)  # as another process gets it: orders round apart
+        # As other processes get it: another memory order rounds differently.
+        V = np.ascontiguousarray(V)
         passes = self.bare if H is None else self.passes
         slope, drift, square = passes.run(_gradient, self.frame, Columns(V, H is None), H)
         slope, k = np.ascontiguousarray(slope), V.shape[1]

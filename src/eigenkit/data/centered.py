@@ -10,8 +10,8 @@ point (a power of two). Z itself is never formed for sparse X. Dense X is read i
 that are centred while they are in the cache; where the means are no larger than the spread,
 the products are made from X as it is and the rank-one term of the means is subtracted
 (sparse X: in Z V and Z'U as the projection I - r r'/sum(w) on their n x k side). A column of
-sparse X whose mean dwarfs its spread has hardly any zeros; the rest of it is stored too, and
-its mean subtracted from what is stored:
+sparse X whose mean dwarfs its spread has hardly any zeros; they are then stored too, and the
+mean is subtracted from all that is stored:
 
     P = diag(r) (X - 1 shift') diag(m),   Z = P - r delta',   delta = (mean - shift) m
     Z V  = P V - r (delta'V)
@@ -36,6 +36,7 @@ from eigenkit.data.columns import (
     check_size,
 )
 from eigenkit.data.protocol import Data
+from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import Array, power_of_two, ratio
 from eigenkit.numerics.tolerances import grain, precision
 
@@ -76,9 +77,10 @@ class Scaled(Data):
         """diag(1 / unit) W."""
         return W if self.m is None else (W.T / self.unit).T
 
-    def lengths_to_X(self, s: Array) -> Array:
-        """s / unit."""
-        return s / float(np.ravel(self.unit)[0])
+    @property
+    def units(self) -> Array:
+        """The unit of every column, constant or not."""
+        return np.broadcast_to(self.unit, self.shape[1:])
 
     def _scaled(self, W: Array) -> Array:
         """diag(m) W."""
@@ -126,7 +128,7 @@ class Centered(Scaled):
     keeps: ClassVar[type | None] = None  # the precision that products need; None for any
     _mean: Callable[[], Array]  # w'X / sum(w)
     _column_sizes: Callable[[], Array]  # the largest number of each, in absolute value
-    _within: Callable[[float, float], bool]  # sizes certainly are; False asks for a closer look
+    _within: Callable[[float, float], bool]  # whether all sizes certainly are; False means: check
     _tame_offset: Callable[[], None]  # sets shift where means dwarf the spread, finds constants
     _sparse_cross: Callable[[Any], Array]  # Z'H
     _plain_gram: Callable[[], Array]  # P'P
@@ -161,7 +163,7 @@ class Centered(Scaled):
         self._grain: Array | None = None
         self.X = X if self.keeps is None else X.astype(self.keeps, copy=False)
         self.shift: Array | None = None
-        self.drift = np.zeros(X.shape[1])  # the mean less the shift, which is not rounded as it is
+        self.drift = np.zeros(X.shape[1])  # mean - shift, kept apart as the shift is rounded
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
         if not np.all(np.isfinite(self.mean)):
@@ -188,7 +190,7 @@ class Centered(Scaled):
         return Z
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths that columns of Z may have by rounding of the numbers as they were given."""
+        """The lengths of columns of Z that rounding of the input alone can produce."""
         if self._grain is None:
             squares = self.column_squares() if squares is None else squares
             given = squares + self.total * self._scaled(self.mean) ** 2
@@ -229,7 +231,7 @@ class Centered(Scaled):
 
     def cross(self, H: Any) -> Array:
         """Z'H; of a sparse target H = diag(r) (S - 1 mean') that is Z'diag(r) S, as Z'r = 0."""
-        return self._sparse_cross(H) if hasattr(H, "counted") else self.rmatmat(H)
+        return self._sparse_cross(H) if isinstance(H, SparseTarget) else self.rmatmat(H)
 
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, sum_of_squares
-from eigenkit.data.protocol import DENSE_RATE, READ_RATE
-from eigenkit.data.sparse import SparseRows, add_transposed
+from eigenkit.data.csr import SparseRows, add_transposed
 from eigenkit.numerics import compiled
+from eigenkit.numerics.costs import DENSE_RATE, READ_RATE
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import parts_of, thread_map, tree_sum
 from eigenkit.numerics.tolerances import ROUNDING
@@ -132,7 +132,7 @@ class Dense(Centered):
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
         X = self.X
-        # With gaps between its numbers BLAS would copy all of X.
+        # If neither rows nor columns of X are contiguous, BLAS would copy all of it.
         plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.itemsize in X.strides
         changed = self.shift is not None or self.m is not None or not plain
         changed |= weighted and self.r is not None

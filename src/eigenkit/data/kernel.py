@@ -121,9 +121,10 @@ class CenteredKernel(Data):
         """The dual coefficients of Kc that :meth:`to_X` took to W."""
         return self.unweighted(W) / self.unit
 
-    def lengths_to_X(self, s: Array) -> Array:
-        """Singular values of Z in the units of the features."""
-        return np.asarray(s / np.sqrt(self.unit))
+    @property
+    def units(self) -> Array:
+        """Of the features, of which the kernel has the squares."""
+        return np.full(self.shape[1], np.sqrt(self.unit))
 
     # -- decompositions ----------------------------------------------------------------
 
@@ -159,5 +160,5 @@ class CenteredKernel(Data):
     # -- costs -------------------------------------------------------------------------
 
     def seconds_for_outer(self) -> float:
-        """It is there; features are never formed."""
+        """No cost: the kernel is already known, and features are never formed."""
         return 0.0

@@ -3,7 +3,7 @@
 Rows come in *parts*, which come in *blocks*. A part is what one thread, or one worker of a
 cluster, sums up by itself; a block is what it has in memory at a time. The sums of the parts are
 added in the order of a tree that depends on nothing but their number, so the result has the same
-bits whatever the number of threads and whichever part was ready first.
+bits for any number of threads, in whatever order the parts finish.
 """
 
 from __future__ import annotations

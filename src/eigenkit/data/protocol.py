@@ -13,33 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from eigenkit.data.columns import sum_of_squares
+from eigenkit.data.columns import centered_columns, sum_of_squares
+from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
 from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
-
-# -- what things cost: rates and limits, on which the choice of a method rests -----------
-# In seconds of a two-core machine; only their ratios matter.
-
-# Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
-# block, and in products of two sparse matrices.
-DENSE_RATE = 5e10
-BLOCK_RATE = 4.5e9
-SPARSE_RATE = 1e8
-# Numbers a second that a pass over dense data reads.
-READ_RATE = 1e9
-
-# The largest Gram matrix (one of n x n or d x d numbers) that a fit may allocate.
-GRAM_LIMIT_BYTES = 2**30
-
-# Sparse data up to this size may be made dense where that gains accuracy; never beyond.
-DENSE_LIMIT_BYTES = 2**23
-
-
-def fits(side: int) -> bool:
-    """Whether a Gram matrix of this order may be allocated."""
-    return 8 * side * side <= GRAM_LIMIT_BYTES
 
 
 def one_sample(weight: Array | None) -> float:
@@ -74,11 +54,11 @@ class Data:
     fast_in_single : bool
         Whether products with float32 are offered.
     has_rows : bool
-        Whether products with one entry per row are offered: not where rows outgrow memory.
+        Whether vectors with one entry per row fit in memory, and products with them are offered.
     products : str
         What makes the products: "BLAS", "compiled" or "scipy".
     threads : context manager
-        To be entered while several products are made in a row.
+        Enter this while making several products in a row.
     names_constant : bool
         Whether to warn of constant columns; not for sparse X, where unused words are common.
     """
@@ -107,8 +87,14 @@ class Data:
         """Z'U: directions."""
         lacks(self, "rmatmat")
 
+    def target(self, H: Any) -> Any:
+        """H (one row per row of X, dense or sparse), centred and weighted as Z is."""
+        if sparse.issparse(H):
+            return SparseTarget(H, self.weight)
+        return self.weighted(centered_columns(H, self.weight)[1])
+
     def cross(self, H: Any) -> Array:
-        """Z'H for a target, which may be a :class:`~eigenkit.pencil.SparseTarget`."""
+        """Z'H for a target."""
         return self.rmatmat(H)
 
     def within(self, H: Any) -> Array:
@@ -130,6 +116,10 @@ class Data:
     def toarray(self) -> Array:
         """Z itself, where it is decomposable."""
         lacks(self, "toarray")
+
+    def original(self) -> tuple[Any, bool]:
+        """X in float64 as it was given, and whether to centre it: for other libraries."""
+        lacks(self, "original")
 
     def inner(self, V: Array, W: Array) -> Array:
         """V'W: inner products of directions."""
@@ -174,9 +164,14 @@ class Data:
         """The same data with one factor for all columns, for where their units matter."""
         return self
 
+    @cached_property
+    def units(self) -> Array:
+        """The factors by which the columns of X were multiplied; constant columns have one too."""
+        return np.ones(self.shape[1])
+
     def lengths_to_X(self, s: Array) -> Array:
         """Singular values of Z in the units of X, where those are one for all columns."""
-        return s
+        return s / float(self.units[0])
 
     @cached_property
     def r(self) -> Array | None:
@@ -193,7 +188,7 @@ class Data:
 
     @cached_property
     def one(self) -> float:
-        """What one sample weighs; set where that does not follow from the weights."""
+        """What one sample weighs; set explicitly if the weights do not determine it."""
         return one_sample(self.weight)
 
     @property
@@ -208,24 +203,36 @@ class Data:
         """Whether Z'Z is the Gram matrix to work with, and not Z Z': the smaller one is."""
         return self.shape[1] < self.shape[0] or not self.has_rows
 
+    def smaller_gram(self) -> Array:
+        """Z'Z or Z Z', whichever is smaller."""
+        return self.gram() if self.primal else self.outer()
+
+    def axes(self, vectors: Array, s: Array) -> Array:
+        """Right singular vectors, from eigenvectors of the smaller Gram matrix."""
+        return vectors if self.primal else self.rmatmat(vectors) / s
+
     def noise(self, largest: float) -> float:
         """Eigenvalues of Z'Z up to this are rounding, for the largest one given."""
         return largest * EPS * max(self.n_samples, *self.shape)
 
     def grain(self, squares: Array | None = None) -> Array | float:
-        """The lengths that columns of Z may have by rounding of the numbers as they were given.
+        """The lengths of columns of Z that rounding of the input alone can produce.
 
         ``squares`` is the diagonal of Z'Z, where that is known. See
-        :func:`eigenkit.numerics.tolerances.grain`; data of which no more is known have none.
+        :func:`eigenkit.numerics.tolerances.grain`; 0 where nothing is known of it.
         """
         return 0.0
+
+    def worst_rounding(self) -> float:
+        """Eigenvalues of Z'Z up to this may be rounding of the input, by its worst column."""
+        return max(float(np.max(self.grain())) ** 2, self.noise(0.0))
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
         lacks(self, "column_squares")
 
     def floor(self, V: Array) -> Array:
-        """The lengths that scores Z V may have by that rounding."""
+        """The lengths of scores Z V that this rounding can produce."""
         return np.asarray(along(V, self.grain()))
 
     def rounded_squares(self, V: Array, ridge: float | Array) -> Array:
@@ -240,10 +247,10 @@ class Data:
         """
         if self.decomposable:
             return truncated_svd(self.toarray(), self.n_samples, self.grain())
-        squares, vectors = eigenpairs(self.gram() if self.primal else self.outer())
+        squares, vectors = eigenpairs(self.smaller_gram())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
-        V = vectors if self.primal else self.rmatmat(vectors) / s
+        V = self.axes(vectors, s)
         keep = s > self.floor(V)
         s, V, vectors = s[keep], V[:, keep], vectors[:, keep]
         return self.matmat(V) / s if self.primal else vectors, s, V

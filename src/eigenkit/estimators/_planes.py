@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import DENSE_LIMIT_BYTES, as_dense, check_finite, project
+from eigenkit.data import as_dense, check_finite, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._class_rows import (
     ClassRows,
@@ -38,6 +38,7 @@ from eigenkit.estimators._row_space import space_of
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import Rows
+from eigenkit.numerics.costs import may_be_dense
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS, precision
 from eigenkit.pencil import Report
@@ -214,7 +215,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
 
     def _linear_planes(self, problem: ByClass) -> Found:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
-        if sparse.issparse(X) and 8 * X.shape[0] * X.shape[1] <= DENSE_LIMIT_BYTES:
+        if sparse.issparse(X) and may_be_dense(X.shape):
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:

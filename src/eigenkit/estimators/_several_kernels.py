@@ -123,7 +123,7 @@ def check_useful(j: int, Z: CenteredKernel, kernel: Any) -> None:
     if Z.vanishes:
         raise ValueError(f"kernels[{j}] is constant over the samples: leave it out.")
     if not getattr(kernel, "positive", False):
-        check_positive(Z.K, f"kernels[{j}]")
+        check_positive(Z.outer(), f"kernels[{j}]")
 
 
 def _as_kernel(given: Any) -> Kernel:

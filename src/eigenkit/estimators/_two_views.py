@@ -61,7 +61,7 @@ class Sides:
         """Means of both views, and the triangular factor of their covariance plus the ridge."""
         Zx, Zy = self.X, self.Y
         mean = np.concatenate([Zx.mean, Zy.mean]) / self.scale
-        units = np.concatenate([Z.from_X(np.ones(Z.shape[1])) for Z in (Zx, Zy)]) / self.scale
+        units = 1 / np.concatenate([Zx.units, Zy.units]) / self.scale
         below, right = np.diag(np.sqrt(ridge)), Zy.toarray()
         if Zx.decomposable:
             rows = np.hstack([Zx.toarray(), right]) * (units / np.sqrt(Zx.total))

@@ -33,7 +33,7 @@ from eigenkit.estimators._folds import (
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import kernel_distances, near_zero
-from eigenkit.moments import Rows
+from eigenkit.moments import GraphRows, Rows, SparseGraphRows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
@@ -45,7 +45,7 @@ from eigenkit.shell import (
     is_sequence,
     what_is,
 )
-from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplacian, root
+from eigenkit.solvers.graph import incidence, laplacian, root
 
 WEIGHTS = ("heat", "uniform")
 

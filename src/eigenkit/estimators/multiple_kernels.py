@@ -28,6 +28,7 @@ from eigenkit.estimators.kernel import (
     KernelOrthonormalizedPLS,
 )
 from eigenkit.kernels import Kernel, check_square
+from eigenkit.numerics.costs import BANK_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
@@ -44,10 +45,6 @@ from eigenkit.solvers.kernel_weights import (
 Samples = FeatureRows | KernelMatrices
 
 WEIGHTS = ("silp", "uniform", "best")
-
-# All kernel matrices are kept while their weights are learned.
-BANK_LIMIT_BYTES = 2**32
-
 
 # Kernel projections that can be asked for by name.
 NAMED: dict[str, Callable[[], KernelProjection]] = {
@@ -237,9 +234,9 @@ class MultipleKernelProjection(Delegating, Transformer):
             roundings[j] = X.rounding(self.kernels_[j], K, weight)
             Z = CenteredKernel(K, weight, overwrite=True)
             check_useful(j, Z, self.kernels_[j])
-            scale = Z.total / float(np.trace(Z.K))
+            scale = Z.total / float(np.trace(Z.outer()))
             scales[j] = Z.ridge(scale)
-            bank.put(j, scale * Z.K)
+            bank.put(j, scale * Z.outer())
         return bank, scales, roundings
 
     def _alpha(self) -> float:

@@ -225,7 +225,7 @@ class PCA(Density):
     def _in_one_unit(self, problem: Problem) -> Problem:
         """Columns of extreme sizes: one factor for all, as here their units matter."""
         Z = problem.pencil.Z
-        sizes = np.log10(Z.from_X(np.ones((Z.shape[1], 1))))
+        sizes = np.log10(Z.units)
         spread = float(sizes.max() - sizes.min())
         if spread > 8:
             warnings.warn(

@@ -221,5 +221,5 @@ def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Ar
         return Block(U * s, tau, 0.0, view.total, deflates), V / alike.std[:, None]
     view = view.in_one_unit()
     U, s, V = view.triplets()
-    root = float(np.sqrt(tau) / view.lengths_to_X(np.ones(1))[0])
+    root = float(np.sqrt(tau) * view.units[0])
     return Block(U * s, tau, root, view.total, deflates), view.to_X(V)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.data.protocol import fits
 from eigenkit.estimators._alphas import alpha_path, check_alphas, check_has_alpha
 from eigenkit.estimators._block_folds import FoldSums, refuse_groups
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
@@ -31,6 +30,7 @@ from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.moments import Blocks, Rows
+from eigenkit.numerics.costs import fits
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_real, shown, what_is

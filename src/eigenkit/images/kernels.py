@@ -19,6 +19,7 @@ from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
 from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import thread_map
+from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL
 from eigenkit.shell import shown
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
@@ -212,7 +213,7 @@ def _principal(centred: Array, most: int) -> Array:
     if n >= d:
         return np.asarray(eigenpairs(centred.T @ centred, most)[1].T)
     values, U = eigenpairs(centred @ centred.T, most)
-    kept = values > 1e-10 * max(values[0], 0)
+    kept = values > PRODUCTS_RANK_TOL * max(values[0], 0)
     return np.asarray((centred.T @ U[:, kept] / np.sqrt(values[kept])).T)
 
 

@@ -118,7 +118,7 @@ def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
     p, n = K.shape[:2]
     bank, scales = KernelBank(p, n), np.zeros(p)
     for j in range(p):
-        centred = CenteredKernel(K[j].astype(np.float64), overwrite=True).K
+        centred = CenteredKernel(K[j].astype(np.float64), overwrite=True).outer()
         trace = float(np.trace(centred))
         if trace > 1e-9 * n:  # a kernel that is the same for all sets tells nothing
             scales[j] = n / trace

@@ -5,7 +5,6 @@ Kernel functions and the checks of their matrices are here, kernels between sets
 """
 
 from eigenkit.kernels.checks import (
-    KERNEL_LIMIT_BYTES,
     PRECOMPUTED,
     check_kernel_size,
     check_positive,
@@ -29,7 +28,6 @@ from eigenkit.kernels.functions import (
 
 __all__ = [
     "KERNELS",
-    "KERNEL_LIMIT_BYTES",
     "PRECOMPUTED",
     "CombinedKernel",
     "Kernel",

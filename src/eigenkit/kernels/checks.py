@@ -13,12 +13,10 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from eigenkit.data import check_finite, largest
+from eigenkit.numerics.costs import KERNEL_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import DEPENDENT, RANK_TOL, SYMMETRY_TOL, above_rounding
-
-# The largest kernel matrix that a fit may allocate (its factor takes as much again).
-KERNEL_LIMIT_BYTES = 2**31
 
 # What messages call a kernel that is given as a matrix.
 PRECOMPUTED = "X, the precomputed kernel,"

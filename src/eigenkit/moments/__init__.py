@@ -17,6 +17,7 @@ weights fade by that factor, R by its root.
 """
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
+from eigenkit.moments.graph import GraphRows, SparseGraphRows
 from eigenkit.moments.rows import RESPONSES, Factor, KernelMatrix, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, Moments
 
@@ -26,8 +27,10 @@ __all__ = [
     "Blocks",
     "ClassMoments",
     "Factor",
+    "GraphRows",
     "KernelMatrix",
     "Moments",
     "Problem",
     "Rows",
+    "SparseGraphRows",
 ]

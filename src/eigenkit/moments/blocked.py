@@ -184,8 +184,7 @@ def _on_triangle(problem: Problem, factor: Array) -> Problem:
 def _triangle(pencil: Pencil, factor: Array) -> tuple[Array, Array]:
     """Rows of X, centred and in its own units, and of H with the same products; constants are 0."""
     Z, H = _compressed(pencil, factor)
-    unit = pencil.Z.to_X(np.ones(pencil.Z.shape[1]))
-    return np.asarray(Z.toarray() / np.where(unit == 0, 1.0, unit)), H
+    return Z.toarray() / pencil.Z.units, H
 
 
 def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
@@ -197,8 +196,7 @@ def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
     the last of the classes is.
     """
     if not factor.size:
-        small: tuple[Any, Array] = pencil.Z.compress(pencil.H)
-        return small
+        return pencil.Z.compress(pencil.H)
     F, back = graded_whitener(factor, pencil.Z.n_samples)
     Z, Q = pencil.Z.compress(pencil.H @ F)
     return Z, Q @ back

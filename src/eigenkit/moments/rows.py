@@ -1,6 +1,6 @@
 """A sample as rows, or as a factor of many, and the problem that it states.
 
-The package says what streams keep.
+See the docstring of the package for what a stream keeps.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Centered, CenteredKernel, arrays_of, as_dense, column_sums, one_sample
+from eigenkit.data import (
+    Centered,
+    CenteredKernel,
+    arrays_of,
+    as_dense,
+    column_sums,
+    one_sample,
+    sparse_labels,
+)
 from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
-from eigenkit.pencil import Pencil, sparse_labels
+from eigenkit.pencil import Pencil
 from eigenkit.targets import TARGETS, Labels, Target
 
 # Rows and label sets that count less than this part of a sample are forgotten.
@@ -68,7 +76,7 @@ class Rows:
         return int(sum(part.nbytes for part in (*arrays_of(self.X), self.Y)))
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are rows of d features and k labels, by what is cheap to check."""
+        """Check that these are rows of d features and k labels (cheap checks only)."""
         n = len(self.Y)
         fits = self.X.shape == (n, d) and self.Y.shape == (n, k)
         each = [column for column in (self.weight, self.fade) if column is not None]
@@ -135,7 +143,7 @@ class Rows:
             Y = self._labels(target)
             G = target.local(Y, edge_weight)
             # Only linear targets use it.
-            factor = Pencil.state(Z, G, alpha).H if target.linear else np.empty((0, G.shape[1]))
+            factor = Z.target(G) if target.linear else np.empty((0, G.shape[1]))
             degree = column_sums(Y, Z.weight)
             labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))
             if target.linear and not sparse.issparse(Y):
@@ -273,7 +281,7 @@ class Factor:
         return cls(d, *sums, sets, rows.counted, precision(rows.X), precision(rows.Y))
 
     def check(self, d: int, k: int) -> None:
-        """Check that this is a summary of d features and k labels, by what is cheap to check."""
+        """Check that this is a summary of d features and k labels (cheap checks only)."""
         m = self.R.shape[1] - d
         fits = m >= 0 and self.d == d and self.mean.shape == (d + m,) and self.degree.shape == (k,)
         fits = fits and (self.sets is None or self.sets.shape == (m, k))

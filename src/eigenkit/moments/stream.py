@@ -4,7 +4,7 @@ Planes need the scatter of every class by itself (:class:`ClassMoments`),
 
     N_c'N_c = sum over the class of w [x, 1] [x, 1]'
 
-which the factor of its centred rows, its mean and its weight have between them.
+which the factor of its centred rows, its mean and its weight together determine.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
+from eigenkit.numerics.costs import STREAM_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.targets import Target
-
-# The most that a stream may keep, as a factor or as rows.
-LIMIT_BYTES = 2**30
 
 # Rows are factored in blocks of at least this size, and kept as they are while they take less.
 BLOCK_BYTES = 2**18
@@ -35,7 +33,7 @@ class Moments:
 
     ``by_sets`` and ``edge_weight`` say what stands beside X in the factor (one column per distinct
     label set, or the local part of the target), and stay what they were when the stream began.
-    Recent rows are in parts of decreasing sizes, as numbers are in digits, so that no row is
+    Recent rows are in parts of decreasing sizes, like the digits of a number, so that no row is
     copied more often than the logarithm of their number.
     """
 
@@ -54,7 +52,7 @@ class Moments:
         return cls(not target.linear, edge_weight)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are moments of d features and k labels, by what is cheap to check."""
+        """Check that these are moments of d features and k labels (cheap checks only)."""
         parts: list[Rows | Factor] = [*self.recent, *self._factors()]
         for part in parts:
             part.check(d, k)
@@ -101,7 +99,7 @@ class Moments:
             rows, left = _aged(rows, half_life)
             before = self.faded(left)
         rows = rows.positive()
-        if not len(rows.Y):  # they only make the others older
+        if not len(rows.Y):  # an empty batch only ages the others
             return before
         recent = _pushed(before.recent, rows.compact())
         return replace(before, n_rows=self.n_rows + rows.n_rows, recent=recent)._settled(target)
@@ -144,15 +142,15 @@ class Moments:
         """The same, with recent rows in the factor as soon as that takes less room."""
         size = sum(part.n_bytes for part in self.recent)
         # Label sets are counted when rows have become one part: their number has doubled then.
-        due = not self.by_sets or len(self.recent) == 1 or size > LIMIT_BYTES
+        due = not self.by_sets or len(self.recent) == 1 or size > STREAM_LIMIT_BYTES
         if size <= BLOCK_BYTES or not due:
             return self
         width = self._width()
         if size <= _block_bytes(width):
-            if size > LIMIT_BYTES:
+            if size > STREAM_LIMIT_BYTES:
                 raise ValueError(self._too_large(width, size))
             return self
-        if 8 * width**2 > LIMIT_BYTES:
+        if 8 * width**2 > STREAM_LIMIT_BYTES:
             raise ValueError(self._too_large(width, size))
         return self._folded(target)
 
@@ -171,8 +169,8 @@ class Moments:
         return (
             f"{what} have {width} columns together: partial_fit would keep {width} x {width} "
             f"numbers ({8 * width**2 / 2**30:.1f} GB), or all {self.n_rows} rows "
-            f"({size / 2**30:.1f} GB), and the limit is {LIMIT_BYTES / 2**30:g} GB; use fit, which "
-            f"needs no such matrix{remedy} or fewer features"
+            f"({size / 2**30:.1f} GB), and the limit is {STREAM_LIMIT_BYTES / 2**30:g} GB; use "
+            f"fit, which needs no such matrix{remedy} or fewer features"
         )
 
     def _folded(self, target: Target) -> Moments:
@@ -181,19 +179,19 @@ class Moments:
         return replace(self, recent=(), factor=_sum(chain(self._factors(), parts)))
 
     def without_rows(self, target: Target, edge_weight: Array | float) -> Moments:
-        """The same as sums alone, in which no row stands as it came; refused for too few rows."""
+        """The same as sums alone, without any original row; refused for too few rows."""
         if not self.recent and self.factor is None:
             return self
         width = self._width() if self.recent else self._factors()[0].R.shape[1]
-        if width < self.n_rows and 8 * width**2 <= LIMIT_BYTES:
+        if width < self.n_rows and 8 * width**2 <= STREAM_LIMIT_BYTES:
             factor = self.summary(target)
             R = np.ascontiguousarray(triangular_factor(factor.R))
             if len(R) == width:  # fewer where nearly all rows have faded
                 return replace(self, recent=(), factor=replace(factor, R=R))
         raise ValueError(
             f"{self.n_rows} rows cannot be hidden in sums of {width} columns: there must be more "
-            f"rows than columns, and at most {LIMIT_BYTES / 2**30:g} GB of sums; wait for more "
-            "rows, or use fewer features."
+            f"rows than columns, and at most {STREAM_LIMIT_BYTES / 2**30:g} GB of sums; wait for "
+            "more rows, or use fewer features."
         )
 
     def _blocks(self) -> Iterator[Rows]:
@@ -278,7 +276,7 @@ def _without_sets(factor: Factor, target: Target, edge_weight: Array | float) ->
 
 # -- class by class ---------------------------------------------------------------------
 
-# The factors hold X alone: any linear target will do.
+# The factors hold X alone, so the target does not matter, if it is linear.
 _KIND = RESPONSES, 1.0
 
 
@@ -297,7 +295,7 @@ class ClassMoments:
         return cls((Moments.begin(*_KIND),) * k)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are moments of d features, by what is cheap to check."""
+        """Check that these are moments of d features (cheap checks only)."""
         for part in self.parts:
             part.check(d, 0)
 
@@ -334,11 +332,11 @@ class ClassMoments:
 
     def _checked(self) -> ClassMoments:
         held = sum(part.n_bytes for part in self.parts)
-        if held > LIMIT_BYTES:
+        if held > STREAM_LIMIT_BYTES:
             raise ValueError(
                 f"the sums of {len(self.parts)} classes take {held / 2**30:.1f} GB, a matrix of "
-                f"the features for each, and the limit is {LIMIT_BYTES / 2**30:g} GB: use fewer "
-                "features."
+                f"the features for each, and the limit is {STREAM_LIMIT_BYTES / 2**30:g} GB: use "
+                "fewer features."
             )
         return self
 
@@ -349,7 +347,7 @@ class ClassMoments:
         ]
 
     def by_class(self, k: int) -> ClassMoments:
-        """As blocks of rows are asked."""
+        """Same interface as :class:`BlockedRows`."""
         return self
 
 

@@ -1,4 +1,4 @@
-"""The one home of threads: ours, sums of what they find, and how many BLAS may use meanwhile.
+"""The one home of threads: ours, the sums of their results, and how many BLAS may use meanwhile.
 
 BLAS has one setting for the whole process. It is lowered while somebody needs that, counted
 over all Python threads, and put back when the last one has finished, in whatever order they do.
@@ -104,7 +104,7 @@ def _libraries() -> list[Any]:
 def own_threads() -> Iterator[None]:
     """Products of dense data are made in our threads, and BLAS keeps to one all the while.
 
-    Its own wait actively for 20 to 120 ms after every product, and take the cores from ours.
+    BLAS's own threads busy-wait for 20 to 120 ms after every product, and take the cores from ours.
     """
     token = _OURS.set(True)
     try:

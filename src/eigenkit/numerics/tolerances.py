@@ -114,7 +114,7 @@ def grain(squares: Any, n: int, eps: float = EPS) -> Any:
     subtracted, ``eps`` is the distance from 1 to the next number in their precision. Every number
     is off by some units in its last place, whatever is subtracted from it later: by ROUNDING of its
     size, as numbers do that count as equal. In a matrix E of such errors with columns of lengths e
-    they are as good as independent, so E diag(1 / e) has no singular value above 1 + sqrt(d / n)
+    they can be treated as independent, so E diag(1 / e) has no singular value above 1 + sqrt(d / n)
     (Marchenko and Pastur), and |E w| <= (1 + sqrt(d / n)) |e * w|. A direction w is rounding where
     its scores are not longer than |grain * w|, see :func:`along`. With a spread of 1 and an offset
     of 1e12 that is a few thousandths: no direction of data of full rank is lost.

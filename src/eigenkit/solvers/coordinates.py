@@ -78,7 +78,7 @@ def _directions(Z: Any, H: Any, rank: int | str) -> tuple[Array, float]:
 
 
 class _Turned:
-    """H Q for products, which costs as much as Z'H: many methods never need it."""
+    """H Q, formed only when needed, as it costs as much as Z'H."""
 
     __array_ufunc__ = None
 

@@ -30,7 +30,7 @@ def singular_pairs(X: Block, Y: Any, factor: Array) -> tuple[Array, Array, Array
     """
     _, lengths, V = graded_svd(triangular_factor(factor))
     W, s, C = graded_svd(X.rmatmat(Y @ V))
-    # Scores of X are no shorter than the covariance over the length of those of Y.
+    # Scores of X are at least as long as the covariance divided by the length of those of Y.
     keep = s > along(W, X.grain) * along(C, lengths)
     return W[:, keep], s[keep], V @ C[:, keep]
 

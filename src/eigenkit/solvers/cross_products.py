@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eigenkit.data import Centered, Data
-from eigenkit.data.protocol import READ_RATE, fits
+from eigenkit.data import Data
+from eigenkit.numerics.costs import READ_RATE, fits
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING, along
@@ -100,7 +100,7 @@ class Block:
     large or small that their squares would leave the range of floating point.
     """
 
-    Z: Centered
+    Z: Data
     factor: Array
     std: Array
     unit: float
@@ -111,13 +111,12 @@ class Block:
         return np.asarray(self.Z.grain() * self.factor)
 
     @classmethod
-    def of(cls, Z: Centered, scale: bool, squares: Array, freedom: float | None = None) -> Block:
+    def of(cls, Z: Data, scale: bool, squares: Array, freedom: float | None = None) -> Block:
         """From ``squares``, the diagonal of Z'Z; ``scale`` divides columns by their deviation.
 
         Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
         """
-        units = 1.0 / Z.from_X(np.ones(Z.shape[1]))
-        still = Z.constant | (squares <= 0)
+        units, still = Z.units, Z.constant | (squares <= 0)
         if scale:
             freedom = Z.freedom if freedom is None else freedom
             root = np.sqrt(np.where(still, 1.0, squares / freedom))
@@ -142,7 +141,7 @@ class Block:
         return self.Z.toarray() * self.factor
 
 
-def gram_pays(Z: Centered, n_components: int) -> bool:
+def gram_pays(Z: Data, n_components: int) -> bool:
     """Whether Z'Z is cheaper than two passes over the data for every component.
 
     Never where it would not fit; for wide data it does not pay unless many components are
@@ -156,8 +155,8 @@ def gram_pays(Z: Centered, n_components: int) -> bool:
 
 
 def blocks(
-    Z: Centered,
-    Y: Centered,
+    Z: Data,
+    Y: Data,
     scale: tuple[bool, bool],
     n_components: int,
     G: Array | None = None,

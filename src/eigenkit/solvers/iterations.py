@@ -52,7 +52,7 @@ def _by_dual(problem: Pencil, H: Array, run: Run, ridge: float) -> Regression:
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:
-    """The length, of the worst column, up to which directions are rounding; 0 below a ridge."""
+    """The length that rounding can produce in the worst column; 0 if the ridge is larger."""
     grain = float(np.max(pencil.Z.grain()))
     return grain if ridge <= grain**2 else 0.0
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import DENSE_LIMIT_BYTES
+from eigenkit.numerics.costs import may_be_dense
 from eigenkit.numerics.linalg import Array, fixed_start, normalized, power_norm
 from eigenkit.numerics.tolerances import DEPENDENT, EPS
 
@@ -125,7 +125,7 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
 def _gram_product(X: Any) -> Product:
     """w -> G w, by whatever takes the least time."""
     n, d = X.height, X.width
-    if 2 * n < d and 8 * n * d <= DENSE_LIMIT_BYTES:  # few rows: both products are short
+    if 2 * n < d and may_be_dense((n, d)):  # few rows: both products are short
         A = X.X.toarray()
         return lambda w: np.asarray((A @ w) @ A)
     return partial(np.matmul, X.gram()) if d <= GRAM_ORDER else X.X.gram_product

@@ -26,7 +26,7 @@ from numpy.linalg import norm
 from scipy import linalg as sla
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
-from eigenkit.data import Centered
+from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, largest_first, orthonormalize, ratio
 from eigenkit.numerics.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
@@ -78,7 +78,7 @@ def least_squares_path(
 
 
 def _runs(
-    Z: Centered, T: Array, alphas: Sequence[float], l1_ratio: float, settings: Settings
+    Z: Data, T: Array, alphas: Sequence[float], l1_ratio: float, settings: Settings
 ) -> list[tuple[Array, Report]]:
     """W, in the units of Z, and how it was found, for every alpha."""
     smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
@@ -121,7 +121,7 @@ def _ordered(
 
 
 def coordinate_descent(
-    Z: Centered, T: Array, alphas: Sequence[float], l1_ratio: float, tol: float, max_iter: int
+    Z: Data, T: Array, alphas: Sequence[float], l1_ratio: float, tol: float, max_iter: int
 ) -> tuple[list[Array], int]:
     """W (d x k, in the units of X) for each alpha, warm-started, and the sweeps it took."""
     X, centred = Z.original()  # in single precision no gap would be small enough

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.data.protocol import fits
+from eigenkit.numerics.costs import fits
 from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, signs
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL, TEN_DIGITS

@@ -10,8 +10,9 @@ Its leading direction w_o gives an orthogonal component, which is removed from X
 t_o is orthogonal to Y, as X'Y = W W'X'Y and w_o'W = 0. All X_i are X F, F a product of
 d x d matrices that are never formed: only products with X are made.
 
-What T has in common with Y has no part in E: with the right singular vectors C, Xi'Y C lies in the
-span of W. It is taken out of T first, as rounding of a long direction of both would drown the rest.
+The part of T that Y explains does not enter E: with the right singular vectors C, Xi'Y C lies in
+the span of W. It is removed from T first, as rounding of a long direction of both would drown the
+rest.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def _shortest(F: Array, span: Array, unit: Array) -> Array:
     found, and normals that are shortest there need not be so in the units of distances.
     """
     slope, constant = span[:-1], span[-1]
-    without = sla.qr(constant[:, None])[0][:, 1:]  # the constant moves for nothing
+    without = sla.qr(constant[:, None])[0][:, 1:]  # the constant is free: no penalty
     C = slope / unit[:, None] @ without
     # With large rows first and pivots, columns of any units keep their digits.
     order = np.argsort(-np.max(np.abs(C), axis=1, initial=0.0), kind="stable")

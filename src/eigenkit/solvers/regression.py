@@ -9,7 +9,7 @@ Which method is chosen by predicted cost, never by accuracy:
 ========================================  ===================================================
 candidate                                 when it may be used
 ========================================  ===================================================
-``cholesky`` (Z'Z + ridge, d x d)         d x d fits the limit below
+``cholesky`` (Z'Z + ridge, d x d)         d x d fits (GRAM_LIMIT_BYTES)
 ``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
 ``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
                                           factorization would take longer than a moment; where
@@ -32,7 +32,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
+from eigenkit.numerics.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, first_triplets, fixed_start
 from eigenkit.numerics.tolerances import (
     EPS,
@@ -105,7 +105,8 @@ def diagonalize(D: Array) -> tuple[Array, Array]:
     return values[keep], U[:, keep]
 
 
-# Of problems that differ in their ridges alone, with tol and max_iter; None where it gives up.
+# Solves problems that differ only in their ridge, with tol and max_iter; an entry is None where
+# the method gives up.
 Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
 
 
@@ -243,7 +244,7 @@ class _NormalEquations(Regression):
         return self.G @ W + damped(self.problem.ridge, W)
 
     def settled(self, W: Array, T: Array) -> Settled | None:
-        """W = W1 T as it is where that is good enough, which one pass with one column tells."""
+        """W = W1 T as it is if that is good enough, checked with one column and one pass."""
         if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
             BW = self._times(W)
             return W, BW, W.T @ BW
@@ -303,7 +304,7 @@ def _dual(problem: Pencil, K: Array) -> Regression | None:
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < REPAIRABLE:
         return None
-    if factor.smallest * factor.scale.min() ** 2 < max(np.max(Z.grain()) ** 2, Z.noise(0.0)):
+    if factor.smallest * factor.scale.min() ** 2 < Z.worst_rounding():
         return None
 
     def residual(A: Array) -> Array:

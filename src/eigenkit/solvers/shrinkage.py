@@ -47,7 +47,7 @@ class Spectrum:
         Z = Z.in_one_unit()
         with blas_threads(min(Z.shape)):
             V, s, U = Z.triplets()
-        sign, unit = signs(U), 1 / float(Z.lengths_to_X(np.ones(1))[0])
+        sign, unit = signs(U), float(Z.units[0])
         return cls(s, U * sign, V.T @ y * sign, unit)
 
     @property

@@ -21,8 +21,8 @@ import scipy
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import DENSE_RATE, fits
 from eigenkit.exceptions import warn_of_stopping
+from eigenkit.numerics.costs import DENSE_RATE, fits
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
@@ -88,15 +88,15 @@ def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
 
 
 def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
-    """None where digits would be lost and Z may be decomposed itself."""
-    values, vectors = eigenpairs(Z.gram() if Z.primal else Z.outer(), k)
+    """None if digits would be lost and an SVD of Z is possible."""
+    values, vectors = eigenpairs(Z.smaller_gram(), k)
     largest = max(float(values[0]), 0.0)
     lost = values[-1] < TEN_DIGITS * largest
     if largest and lost and Z.decomposable:
         return None
     keep = above_rounding(values, Z.n_samples, Z.shape[1])
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    s, V = _beyond_grain(Z, s, vectors if Z.primal else Z.rmatmat(vectors) / s)
+    s, V = _beyond_grain(Z, s, Z.axes(vectors, s))
     return s, V, k is None or len(s) < len(values)
 
 
@@ -128,8 +128,7 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         product, side = (Z.normal, d) if Z.primal else (Z.dual_normal, n)
         pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)
-        V = pairs.vectors if Z.primal else Z.rmatmat(pairs.vectors) / s
-        s, V = _beyond_grain(Z, s, V)
+        s, V = _beyond_grain(Z, s, Z.axes(pairs.vectors, s))
     V = V * signs(V)
     report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
     if len(s):
@@ -162,14 +161,13 @@ def primal(Z: Data, A: Array) -> Array:
 def principal(Z: Data, n_components: int | None) -> Answer:
     """W with scores Z W of decreasing variance, the eigenvalues of Z Z', and their total."""
     Z = Z.in_one_unit()
-    G = Z.gram() if Z.primal else Z.outer()
+    G = Z.smaller_gram()
     values, V, report = _largest(G, n_components)
     keep = values > Z.noise(values.max(initial=0.0))
     s, V = np.sqrt(values[keep]), V[:, keep]
     sign = signs(Z.unweighted(Z.matmat(V) if Z.primal else V))  # of scores, whatever their lengths
     # Scores have the units of the features, which Z may have changed.
-    length = Z.lengths_to_X(np.ones(1))
-    W = Z.to_X((V if Z.primal else Z.rmatmat(V / s)) * length) * sign
+    W = Z.to_X(Z.axes(V, s) * (1 / Z.units[0])) * sign
     trace = np.sqrt(np.array([np.trace(G)]))
     found = W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
     return Answer(found, replace(report, products=Z.products))

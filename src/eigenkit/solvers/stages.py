@@ -189,20 +189,8 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
     pairs = []
     for problem, answer in zip(problems, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
-        for other in _others(pencil, choice):
-            if answer is not None and (answer.converged or other in LAST):
-                break
-            why = SINGULAR if answer is None else "it did not converge"
-            report = Report("", other, f"{report.reason}, but {why}: {other}")
-            (answer,) = REGRESSIONS[other]([problem], settings.tol, settings.max_iter)
-        assert answer is not None
-        if not answer.converged:
-            asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
-            warn_of_stopping(
-                f"{report.regression} stopped after {answer.n_iter} iterations above "
-                f"tol={settings.tol:g}: increase max_iter, tol or alpha"
-                + (", or leave regression at 'auto'" if asked else "")
-            )
+        if answer is None or not answer.converged:
+            answer, report = _by_others(problem, answer, choice, settings)
         report = replace(
             report,
             n_iter=answer.n_iter,
@@ -213,12 +201,34 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
     return pairs
 
 
-def _others(pencil: Pencil, choice: Choice) -> list[str]:
-    """The methods that take over where the chosen one gives up or does not converge.
+def _by_others(
+    problem: Pencil, answer: Regression | None, choice: Choice, settings: Settings
+) -> tuple[Regression, Report]:
+    """What other methods find where the chosen one gave up (None) or did not converge.
 
     All methods give the same answer. One that the user asked for is kept even if it stops early; a
     warning says so.
     """
+    report = Report("", choice.regression, choice.reason)
+    for other in _others(problem, choice):
+        if answer is not None and (answer.converged or other in LAST):
+            break
+        why = SINGULAR if answer is None else "it did not converge"
+        report = Report("", other, f"{report.reason}, but {why}: {other}")
+        (answer,) = REGRESSIONS[other]([problem], settings.tol, settings.max_iter)
+    assert answer is not None
+    if not answer.converged:
+        asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
+        warn_of_stopping(
+            f"{report.regression} stopped after {answer.n_iter} iterations above "
+            f"tol={settings.tol:g}: increase max_iter, tol or alpha"
+            + (", or leave regression at 'auto'" if asked else "")
+        )
+    return answer, report
+
+
+def _others(pencil: Pencil, choice: Choice) -> list[str]:
+    """The methods that take over, in order."""
     last = "svd" if pencil.Z.decomposable else "lsqr"
     factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
     if choice.regression != "cg" or not factorizations:
@@ -308,7 +318,7 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
 def _drowned(pencil: Pencil, report: Report) -> bool:
     """Whether rounding of Z'Z, or of a kernel, is not small beside alpha, which costs digits.
 
-    Columns in units of their own have ridges of their own, with which the residual tells nothing.
+    Columns in units of their own have ridges of their own, so the residual is not informative.
     """
     exact = report.equivalent and not report.n_iter and pencil.alpha > 0
     return exact and np.ndim(pencil.ridge) == 0 and report.residual > LOST
@@ -327,16 +337,15 @@ def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[
 
 
 def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
-    """Which components have scores longer than the grain of the numbers.
+    """Which components have scores longer than rounding of the input can explain.
 
     An iterative first stage cannot leave directions out. A ridge holds them down: |w|^2 is no more
     than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
     which settles it for nearly all data.
     """
     Z, ridge, gram = pencil.Z, pencil.ridge, found.gram
-    worst = max(float(np.max(Z.grain())) ** 2, Z.noise(0.0))
     least = float(np.min(ridge)) * float(np.min(found.eigenvalues, initial=np.inf))
-    if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
+    if gram is None and least > 0 and Z.worst_rounding() * Z.squares_of(pencil.H) < least:
         return np.ones(len(found.eigenvalues), dtype=bool)
     squares = Z.rounded_squares(found.W, ridge)
     # A lasso may set a whole component to zero, which is kept.
