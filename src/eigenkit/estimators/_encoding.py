@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
 from eigenkit.data import SAFE_RANGE, as_dense, check_finite, check_size, largest, stored
-from eigenkit.estimators._validation import PRECISIONS, plain_words, readable, tabular
+from eigenkit.estimators._validation import COMPLEX, PRECISIONS, plain_words, readable, tabular
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
@@ -45,6 +45,8 @@ def as_labels(y: Any, name: str = "y") -> Any:
         ) from error
     if y.dtype.kind == "T":
         y = y.astype(object)  # numpy's strings of any length, which scikit-learn cannot sort out
+    if y.dtype.kind == "c":
+        raise ValueError(COMPLEX.format(name=name))
     if y.dtype.kind != "O":
         return y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
     kinds = set(map(type, y.ravel()))
@@ -160,6 +162,8 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
         return np.asarray(y)
     if sparse.issparse(y) and y.shape[1] == 1:
         raise ValueError("y is a sparse matrix: give an array of one class per sample.")
+    if y.ndim == 2 and y.shape[1] == 0:
+        raise ValueError("y has no columns: give one class per sample.")
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         raise ValueError(f"y has several columns, but each sample has one class here: {instead}.")
     if y.ndim == 2:

@@ -320,7 +320,7 @@ class Projection(Streaming, Transformer):
         if settings.solver == "direct":
             return Choice("svd", "solver='direct'", {})
         if settings.regression != "auto":
-            return Choice(settings.regression, "as asked", {})
+            return Choice(settings.regression, settings.reason, {})
         return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
 
     def _settings(self) -> Settings:

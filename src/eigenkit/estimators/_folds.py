@@ -125,9 +125,9 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
     def _handed(self, X: Any) -> tuple[Any, Any]:
         return self._best(), X
 
-    def transform(self, X: Any) -> Any:
-        """Project; see the estimator."""
-        return self._best().transform(X)
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Project, with y both sides where the estimator does; see the estimator."""
+        return self._best().transform(*([X] if y is None else [X, y]))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the components; see the estimator."""

@@ -271,10 +271,12 @@ class KernelProjection(KernelSpace, Projection):
 
     def _settings(self) -> Settings:
         self._check_kernel()
-        # Features of landmarks are few: Cholesky, and a singular value decomposition where
-        # that is not enough, take them all.
-        method = "dual_cholesky" if self.approximation is None else "cholesky"
-        return replace(super()._settings(), regression=method, n_components=None)
+        # Cholesky, and a singular value decomposition where that is not enough, take all features.
+        method, reason = "cholesky", "the features of landmarks are few"
+        if self.approximation is None:
+            method, reason = "dual_cholesky", "the kernel matrix is known"
+        settings: Settings = super()._settings()
+        return replace(settings, regression=method, n_components=None, reason=reason)
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, rounding: float = 0.0) -> Any:
         """``rounding`` is that of a precomputed kernel, where whoever computed it knows it."""

@@ -76,13 +76,18 @@ def check_X(
 
 # What numpy and scikit-learn say, and what we say instead; {what} is the rest of theirs.
 _RAGGED = "{name} is a ragged list: give rows of one length."
+COMPLEX = (
+    "{name} is complex (Complex data not supported): give real and imaginary parts as separate "
+    "columns."
+)
 _SENTENCES = {
+    "fill value must be 0 when converting to COO matrix": "{name} has sparse columns whose fill "
+    "value is not 0: give {name}.sparse.to_dense(), or columns with a fill value of 0.",
     "float() argument must be a string or a real number": "{name} holds objects that are not "
     "numbers ({said}): encode or remove them.",
     "could not convert string to float: ": "{name} holds the string {what}, which is not a number: "
     "encode or remove it.",
-    "Complex data not supported": "{name} is complex (Complex data not supported): give real "
-    "and imaginary parts as separate columns.",
+    "Complex data not supported": COMPLEX,
     "Expected 2D array, got 1D array instead": "{name} has one dimension (Expected 2D array, got "
     "1D array instead). Reshape your data: {name}.reshape(-1, 1) is one column, "
     "{name}.reshape(1, -1) one row.",

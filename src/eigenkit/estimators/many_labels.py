@@ -167,7 +167,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.estimator)
         # A classifier gets the class of each sample.
         y = J.indices if getattr(self, "_one_class_", False) and is_classifier(projection) else J
-        fitted = projection.fit(X, y, sample_weight=weight)
+        fitted = projection.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
         self.estimator_ = getattr(fitted, "best_estimator_", fitted)  # of a search
         if not hasattr(self.estimator_, "eigenvalues_"):
             raise TypeError(

@@ -11,7 +11,7 @@ from eigenkit.data import Centered
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._streams import Streaming, results
-from eigenkit.estimators._validation import NO_VARIANCE, numbers_in
+from eigenkit.estimators._validation import NO_VARIANCE, check_y_varies, numbers_in
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
@@ -143,6 +143,7 @@ class RGCCA(Streaming, ManyViews):
         made = [_block(views[j], taus[j]) for j in varying]
         design = design[np.ix_(varying, varying)]
         if response.shape[1]:
+            check_y_varies(~response.constant)
             made.append(_block(response, 0.0, deflates=False))
             design = np.pad(design, (0, 1), constant_values=1.0)
             design[-1, -1] = 0.0

@@ -78,7 +78,8 @@ class Settings:
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
     methods. With ``n_components`` few beyond it are solved for; None is for all.
     ``label_rank`` is the number of directions that stand for all labels (:mod:`.coordinates`): of
-    the targets, or ``by_eigenvalues`` where those are all alike.
+    the targets, or ``by_eigenvalues`` where those are all alike. ``reason`` is why a regression
+    was given.
     """
 
     solver: str = "auto"
@@ -88,6 +89,7 @@ class Settings:
     n_components: int | None = None
     label_rank: int | str | None = None
     by_eigenvalues: bool = False
+    reason: str = "as asked"
 
     @property
     def count(self) -> int | None:
@@ -184,7 +186,7 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
     if settings.regression == "auto":
         choice = choose(pencil.Z, pencil.H.shape[1], alphas, settings.tol)
     else:
-        choice = Choice(settings.regression, "as asked", {})
+        choice = Choice(settings.regression, settings.reason, {})
     answers = REGRESSIONS[choice.regression](problems, settings.tol, settings.max_iter)
     pairs = []
     for problem, answer in zip(problems, answers, strict=True):

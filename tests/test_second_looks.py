@@ -1,0 +1,65 @@
+"""What a judge without the source found behind the public face: sentences, both sides, reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import eigenkit as ek
+
+X = np.random.default_rng(0).normal(size=(30, 4))
+NUMBERS, LABELS, CLASSES = X[:, :2] + 1, (X[:, :3] > 0).astype(int), np.arange(30) % 3
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        ek.AlphaSearchCV(ek.CCA(1)),
+        ek.KeepSearchCV(ek.SparsePLS(1)),
+        ek.GraphRegularized(ek.CCA(1)),
+    ],
+)
+def test_searches_project_both_sides_where_their_estimator_does(search: Any) -> None:
+    model = search.fit(X, NUMBERS)
+    both = model.transform(X, NUMBERS)
+    expected = model.best_estimator_.transform(X, NUMBERS)
+    for found, own in zip(both, expected, strict=True):
+        np.testing.assert_array_equal(found, own)
+    np.testing.assert_array_equal(model.transform(X), both[0])
+
+
+@pytest.mark.parametrize("approximation", [None, "cholesky"])
+def test_a_kernel_says_why_its_method_was_taken(approximation: str | None) -> None:
+    model = ek.KernelLDA(approximation=approximation, n_landmarks=10).fit(X, CLASSES)
+    reason = "the kernel matrix is known" if approximation is None else "of landmarks are few"
+    assert reason in model.report_.reason
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "message"),
+    [
+        (ek.LDA(), CLASSES + 1j, "y is complex"),
+        (ek.ReGEC(), CLASSES + 1j, "y is complex"),
+        (ek.ShrinkageRegression(), NUMBERS + 1j, "y is complex"),
+        (ek.LDA(), np.zeros((30, 0)), "y has no columns"),
+        (ek.RGCCA(1, groups=[0, 0, 1, 1]), np.ones(30), "y is constant"),
+    ],
+)
+def test_sentences(model: Any, y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def test_sparse_columns_that_are_filled_with_something_else_than_zero() -> None:
+    frame = pd.DataFrame({f"c{j}": pd.arrays.SparseArray(X[:, j]) for j in range(4)})
+    with pytest.raises(ValueError, match=r"fill value is not 0: give X.sparse.to_dense\(\)"):
+        ek.LDA().fit(frame, CLASSES)
+
+
+def test_many_labels_ask_a_pipeline_for_eigenvalues_not_for_weights() -> None:
+    with pytest.raises(TypeError, match="estimator is a Pipeline, whose components have no eigen"):
+        ek.ManyLabelClassifier(make_pipeline(ek.CCA())).fit(X, LABELS)
