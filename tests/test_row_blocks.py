@@ -451,7 +451,7 @@ def test_messages_about_files_name_arguments(tmp_path, rng):
     gaps, words = tmp_path / "gaps.csv", tmp_path / "words.csv"
     frame.drop(columns="word").to_csv(gaps, index=False)
     frame.to_csv(words, index=False)
-    with pytest.raises(FileError, match="is missing: fit with missing='mean'") as first:
+    with pytest.raises(FileError, match="is missing: give missing='mean'") as first:
         RowBlocks.from_files(gaps, "k")
     with pytest.raises(FileError, match="labels=") as second:
         RowBlocks.from_files(words, "k", missing="mean")
