@@ -102,6 +102,18 @@ def test_sixteen_bits_alpha_cmyk_palette_and_rotation(folder):
     assert read_sets(folder)[0].pictures[-1].shape == (6, 4)
 
 
+@pytest.mark.parametrize("name", ["2.jpg", "2.tif", "2.png", "2.webp"])
+@pytest.mark.parametrize("orientation", [1, 3, 5, 6, 8, 99])
+def test_the_shape_is_that_of_the_pixels_however_they_are_turned(folder, name, orientation):
+    image = Image.new("RGB", (12, 4), "white")
+    exif = image.getexif()
+    exif[0x0112] = orientation
+    pixels = put(folder, image, name, exif=exif)
+    turned = orientation in (5, 6, 8)
+    assert pixels.shape == ((12, 4, 3) if turned else (4, 12, 3))
+    assert read_sets(folder)[0].pictures[-1].shape == pixels.shape[:2]
+
+
 def test_the_first_frame_of_several(folder):
     frames = [Image.new("RGB", (6, 4), colour) for colour in ("red", "blue")]
     for name in ("2.tif", "2.webp", "2.png"):

@@ -64,9 +64,7 @@ class Picture:
         if self.array is not None:
             return self.array.shape[0], self.array.shape[1]
         with guarded(self.path):
-            image = opened(self.path, content_of(self.path), self.max_pixels)
-            turned = image.getexif().get(0x0112, 1) >= 5  # orientations that exchange the sides
-        return image.size if turned else (image.size[1], image.size[0])
+            return _upright_shape(opened(self.path, content_of(self.path), self.max_pixels))
 
     def _open(self) -> Any:
         if self.array is not None:
@@ -215,6 +213,15 @@ def opened(path: Path | None, content: bytes, max_pixels: int) -> Any:
     if min(image.size) == 0:
         raise FileError(path, "it has no pixels: remove it.")
     return image
+
+
+def _upright_shape(image: Any) -> tuple[int, int]:
+    """Height and width when the image is turned as its orientation says; 5 to 8 exchange them."""
+    width, height = image.size
+    if image.format == "TIFF":  # some versions of the reader have exchanged them already
+        width, height = image.tag_v2[256], image.tag_v2[257]
+    lies = image.getexif().get(0x0112, 1) in range(5, 9)
+    return (width, height) if lies else (height, width)
 
 
 def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
