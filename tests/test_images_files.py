@@ -128,6 +128,20 @@ def test_the_content_counts_and_not_the_name(folder):
     assert read_sets(folder)[0].pictures[-1].pixels()[0, 0, 0] == 255
 
 
+def test_a_file_that_changed_is_not_taken_for_what_it_was(folder, tmp_path):
+    from eigenkit.images import Descriptor
+    from eigenkit.images.extraction import Cache, extract
+
+    sets, cache = read_sets(folder), Cache(tmp_path / "cache")
+    Image.new("RGB", (8, 8), "blue").save(folder / "a" / "1.png")
+    changed = "1.png: it has changed since it was read: read the sets again"
+    with pytest.raises(FileError, match=changed):
+        extract(sets[:1], [Descriptor("thumbnail")], (16, 16), cache=cache)
+    with pytest.raises(FileError, match=changed):
+        assert sets[0].pictures[0].shape
+    assert cache.get(sets[0].pictures[0].digest, (16, 16)) == {}
+
+
 def test_names_with_markup_and_bytes(folder):
     odd = "<img src=x onerror=alert(1)>"
     os.rename(folder / "a", folder / odd)

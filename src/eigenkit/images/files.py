@@ -64,12 +64,19 @@ class Picture:
         if self.array is not None:
             return self.array.shape[0], self.array.shape[1]
         with guarded(self.path):
-            return _upright_shape(opened(self.path, content_of(self.path), self.max_pixels))
+            return _upright_shape(opened(self.path, self._content(), self.max_pixels))
 
     def _open(self) -> Any:
         if self.array is not None:
             return pillow().fromarray(self.array)
-        return decode(self.path, content_of(self.path), self.max_pixels)
+        return decode(self.path, self._content(), self.max_pixels)
+
+    def _content(self) -> bytes:
+        """The bytes that its digest is of: vectors of others would be kept under a wrong name."""
+        content = content_of(self.path)
+        if digest(content) != self.digest:
+            raise FileError(self.path, "it has changed since it was read: read the sets again.")
+        return content
 
 
 @dataclass(frozen=True, eq=False)
