@@ -827,6 +827,20 @@ def test_parts_of_kernels_and_of_points_add_up(model):
     assert len(why.neighbours) == 5
 
 
+def test_points_that_are_not_patches_have_shares_but_no_places(shapes):
+    """Vectors of one's own, however many a picture has, and one for the whole picture."""
+    mine = Descriptor("rows", lambda image: image[:: 1 + image[0, 0, 0] // 128, :8, 0] / 255)
+    plans = [Plan("rows", "pyramid"), Plan("pixels-8", "pyramid")]
+    model = ImageAnnotator(plans, descriptors=[mine], size=(32, 32), weights="equal")
+    why = model.fit(*shapes).explain(shapes[0][0])
+    assert {(e.radius, e.places) for e in why.evidence} == {(None, None)}
+    for kernel, part in why.kernels.items():
+        shares = [e.shares for e in why.evidence if e.kernel == kernel]
+        np.testing.assert_allclose(np.vstack(shares).sum(axis=0), part, atol=1e-6)
+    sizes = [len(mine.transform([p.pixels((32, 32))])[0]) for p in shapes[0][0].pictures]
+    assert [len(e.shares) for e in why.evidence if e.kernel == "rows pyramid"] == sizes
+
+
 def test_the_nearest_set_of_a_training_set_is_itself(model, shapes):
     name, similarity, terms = model.explain(shapes[0][3]).neighbours[0]
     assert name == shapes[0][3].name

@@ -14,7 +14,7 @@ import pytest
 from axe import needs_axe, violations
 from browsing import Visit, needs_browser
 from eigenkit.evaluation.metrics import auc_per_label, rates_of
-from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
+from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
 from eigenkit.images.page import render_page, write_page
 from eigenkit.images.record import (
@@ -324,6 +324,20 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     slopes = _slopes(model, Spectrum.of(K).coefficients_of_each(T, model.alpha_) @ targets.back)
     A = others.coefficients_of_each(T[rest], model.alpha_) @ targets.back
     np.testing.assert_allclose(shares, slopes * (K[5, rest] @ A), atol=1e-4)
+
+
+def test_nothing_is_drawn_of_points_whose_places_are_not_known():
+    sets, Y, terms = make_shapes(24, size=32)
+    mine = Descriptor("rows", lambda image: image[:, :8, 0] / 255)
+    plans = [Plan("rows", "pyramid"), Plan("correlation-16", "pyramid")]
+    model = ImageAnnotator(plans, descriptors=[mine], size=(32, 32), weights="equal")
+    model.fit(sets, Y, terms)
+    for record in (predicted_record(model, sets[:3], "new"), fitted_record(model, sets, "old")):
+        assert list(record["grids"]) == ["correlation-16 pyramid"]
+        one = record["sets"][0]
+        assert {e["kernel"] for e in one["evidence"]} == {"correlation-16 pyramid"}
+        for parts in one["parts"].values():
+            assert {"rows pyramid", "correlation-16 pyramid"} <= {name for name, _ in parts}
 
 
 def _slopes(model, raw):

@@ -79,7 +79,7 @@ def fitted_record(
 
 
 def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
-    """What the kernels whose evidence is drawn add, term by term; others are not known here."""
+    """What the pyramid kernels add, term by term; others are not known here."""
     found: list[dict[str, float]] = [{} for _ in range(EVIDENCE if pieces else 0)]
     for piece in pieces:
         for parts, share in zip(found, piece.shares.sum(axis=0), strict=False):
@@ -194,7 +194,7 @@ def _explained(
 def _reason(why: Explanation, terms: np.ndarray) -> Reason:
     """What is shown of an explanation: the evidence of some terms, and their largest parts."""
     evidence = [replace(piece, shares=piece.shares[:, terms]) for piece in why.evidence]
-    drawn = {piece.kernel for piece in evidence}
+    drawn = {piece.kernel for piece in _placed(evidence)}
     return Reason(why.neighbours, evidence, [_parts(why, int(j), drawn) for j in terms])
 
 
@@ -286,12 +286,17 @@ def _sets(
         {**_one_set(one, P[i], chosen[i], Y[i]), **_shown(reasons[i], drawn[i])}
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
-    pieces = [piece for why in reasons for piece in why.evidence]
+    pieces = [piece for why in reasons for piece in _placed(why.evidence)]
     return {
         "sets": rows,
         "train": _neighbours(model, reasons),
         "grids": {piece.kernel: _grid(piece, model.size_[1]) for piece in pieces},
     }
+
+
+def _placed(pieces: Sequence[Evidence]) -> list[Evidence]:
+    """Those that can be drawn: it is known where in the picture their points lie."""
+    return [piece for piece in pieces if piece.places is not None]
 
 
 def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -335,13 +340,13 @@ def _neighbours(model: ImageAnnotator, reasons: Sequence[Reason]) -> dict[str, A
 
 def _grid(piece: Evidence, width: int) -> dict[str, Any]:
     """Where the points of a kernel lie, in thousandths of the sides."""
-    places = (1000 * piece.places).round().astype(int).ravel().tolist()
+    places = (1000 * np.asarray(piece.places)).round().astype(int).ravel().tolist()
     return {"radius": piece.radius, "width": width, "places": places}
 
 
 def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:
     """Parts of the points of the first pictures, as integers up to 100."""
-    pieces = [piece for piece in pieces if piece.picture < PICTURES]
+    pieces = [piece for piece in _placed(pieces) if piece.picture < PICTURES]
     top = max((float(np.abs(piece.shares).max()) for piece in pieces), default=0.0)
     if not top > 0:
         return []

@@ -177,7 +177,7 @@ function row(bars, label, share, kind, text) {
 
 const kernelName = (name) => (run.sees[name] ? run.sees[name] + " (" + name + ")" : name);
 
-// What kernels add to the score of a term; of a training set, those whose evidence is drawn.
+// What kernels add to the score of a term; of a training set, those that are pyramids.
 function parts(set, j) {
   const rows = set.parts[j] || [];
   if (!rows.length) return [];
@@ -191,7 +191,7 @@ function parts(set, j) {
   }
   const text = whole
     ? "Log-odds: they add up to " + sum.toFixed(2).replace("-", "−") + ". The larger the sum, the more probable is the term."
-    : "Log-odds of what is drawn; for training sets, other kernels are not taken apart.";
+    : "Log-odds of the pyramid kernels; for training sets, other kernels are not taken apart.";
   return [make("h3", { text: "What speaks for " + termName(j) }), bars, make("p", { class: "note", text })];
 }
 
@@ -214,7 +214,7 @@ function detail(set) {
     return { img, over, i };
   });
   const evidence = set.evidence;
-  const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels can show, and none of them counts here." });
+  const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels of patches can show, and none of them counts here." });
   const reasons = make("div", {}), bars = make("div", { class: "bars" }), buttons = [];
   let drawn = null;
   function draw(j) {
