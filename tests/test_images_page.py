@@ -25,6 +25,7 @@ from eigenkit.images.record import (
 )
 from eigenkit.images.ridge import Spectrum, Targets
 from eigenkit.images.rivals import CHOSEN
+from eigenkit.report.html import asset
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -267,6 +268,28 @@ def test_keys_and_evidence(visit):
     assert page.evaluate("document.activeElement.dataset.position") == "0"
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
+
+
+@needs_browser
+def test_the_ink_of_a_point_is_its_share(browser):
+    """Whatever the size of its patch, in the middle and at the edge; so signs of sums agree."""
+    script = asset("page.js", "eigenkit.images.page")
+    drawing = script[script.index("function heat(") : script.index("function paint(")]
+    places = [500, 500, 20, 980]
+    grids = {f"r{r}": {"radius": r, "width": 128, "places": places} for r in (8, 16, 32)}
+    pieces = [
+        {"kernel": f"r{r}", "shares": {"0": [share, 0], "1": [0, share]}}
+        for r, share in ((8, -60), (16, 25), (32, 30))
+    ]
+    ink = f"([pieces, grids, j]) => {{ {drawing} return heat(pieces, grids, j, 96, 64)"
+    ink += ".reduce((a, b) => a + b, 0); }"
+    page = browser.new_page()
+    for j in (0, 1):
+        for piece in pieces:
+            (share,) = filter(None, piece["shares"][str(j)])
+            assert page.evaluate(ink, [[piece], grids, j]) == pytest.approx(share)
+        assert page.evaluate(ink, [pieces, grids, j]) == pytest.approx(-5, abs=1e-4)
+    page.close()
 
 
 @pytest.mark.slow
