@@ -30,6 +30,7 @@ from eigenkit.images.committee import fit_committee, with_second
 from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import Cache, extract
 from eigenkit.images.kernels import fit_kernels
+from eigenkit.images.page import render_page
 from eigenkit.images.record import fitted_record
 from eigenkit.images.ridge import (
     ALPHAS,
@@ -43,7 +44,7 @@ from eigenkit.images.ridge import (
     probabilities,
     thresholds,
 )
-from eigenkit.images.term_reports import UNSEEN
+from eigenkit.images.term_reports import UNSEEN, term_reports, unlearned_terms
 from eigenkit.images.unseen import unseen_trials, views_apart
 from eigenkit.images.weights import (
     Candidate,
@@ -55,6 +56,8 @@ from eigenkit.images.weights import (
 )
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+# Few small pictures tell little of some terms; what is said of that has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:terms are predicted for nearly every set")
 
 QUICK = [
     Plan("hsv"),
@@ -653,6 +656,34 @@ def test_unlabelled_sets_and_few_sets(shapes):
     assert len(model._labelled_) == 55
     assert not model.predict(sets)[:, -1].any()
     assert model.predict_proba(sets)[:, -1].max() < 0.1
+
+
+@pytest.mark.parametrize("kernels", [["hsv"], ["hsv", "thumbnail"]])
+def test_a_term_that_cannot_be_learned_is_named(shapes, tmp_path, kernels):
+    """It is predicted for all sets, as this has the best F1; one that is learned is not named."""
+    sets, Y, terms = shapes
+    by_chance = np.random.default_rng(0).permutation(np.arange(len(Y)) % 3 == 0)
+    Y, terms = np.column_stack([Y[:, [4]], by_chance]), [terms[4], "chance"]
+    model = ImageAnnotator(kernels, size=(32, 32))
+    with pytest.warns(ImageWarning, match=r"predicted for nearly every set.* \(1\): 'chance'$"):
+        model.fit(sets, Y, terms)
+    assert model.unlearned_ == ["chance"]
+    assert model.predict(make_shapes(20, size=64, random_state=9)[0])[:, 1].mean() > 0.9
+    page = render_page(fitted_record(model, sets, "shapes"))
+    assert "chance †" in page
+    assert "† nothing was learned of it" in page
+    save_annotator(model, tmp_path / "model.ek")
+    assert load_annotator(tmp_path / "model.ek").unlearned_ == ["chance"]
+
+
+def test_the_error_of_an_auc_by_chance_is_that_of_permutations():
+    """Scores that say nothing: about one AUC in forty is two errors above a half, by the rule."""
+    rng = np.random.default_rng(0)
+    y, S = (np.arange(50) < 15).astype(float), rng.normal(size=(50, 4000))
+    reports = term_reports([f"{i}" for i in range(4000)], np.tile(y[:, None], 4000), S, S[0])
+    named = unlearned_terms(reports, np.ones(S.shape), 50)
+    assert 0.97 < len(named) / 4000 < 0.985
+    assert unlearned_terms(reports, np.arange(50)[:, None] % 5 + 0 * S > 0, 50) == []
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")

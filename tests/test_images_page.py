@@ -28,6 +28,8 @@ from eigenkit.images.rivals import CHOSEN
 from eigenkit.report.html import asset
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+# Few small pictures tell little of some terms; what is said of that has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:terms are predicted for nearly every set")
 
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 PLANS = [Plan("thumbnail"), Plan("correlation-16", "pyramid", {"bins": "vocabulary"})]

@@ -25,6 +25,8 @@ from eigenkit.images.weights import bank_of, fit_judged
 from eigenkit.solvers.kernel_weights import silp
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+# Few small pictures tell little of some terms; what is said of that has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:terms are predicted for nearly every set")
 
 
 def fold(n=60, new=20, seed=0, groups=None):

@@ -347,6 +347,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
         **_counts(model),
         "terms": [vars(report) for report in model.term_reports_],
         "few": model.few_,
+        "unlearned": model.unlearned_,
         "weights": model.weights_,
         "kernels_chosen": model.kernels_chosen_,
         "weights_chosen": model.weights_chosen_,

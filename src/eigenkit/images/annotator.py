@@ -28,7 +28,7 @@ from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitt
 from eigenkit.images.files import ImageSet, small_pictures
 from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
-from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
+from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
 from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
     Trial,
@@ -106,6 +106,9 @@ class ImageAnnotator(BaseEstimator):
         Figures of every term, for sets that were left out.
     few_ : list of str
         Terms with fewer than 5 sets, or that all sets carry.
+    unlearned_ : list of str
+        Terms that at least nine of ten sets left out are given though their AUC is at most two
+        standard errors above 0.5: where nothing can be learned, this has the best F1.
     size_ : (int, int)
     set_names_ : list of str
         Of the sets seen in fit, labelled or not; with views="unseen", of each view of them.
@@ -286,6 +289,8 @@ class ImageAnnotator(BaseEstimator):
         self.thresholds_ = np.where(is_learnable(Y_sets), thresholds(Y, held_out), usual)
         self.term_reports_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
         self.few_ = few_terms(self.terms_, support, len(Y_sets))
+        chosen = held_out > self.thresholds_
+        self.unlearned_ = unlearned_terms(self.term_reports_, chosen, len(Y_sets))
 
     # -- predicting --------------------------------------------------------------------
 

@@ -214,7 +214,6 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
     spread = dict.fromkeys([min(sizes), max(sizes)])
     other = comparison.recommended != CHOSEN
     how = Counter(_how_chosen(model) for model in models)
-    few = {term for model in models for term in model.few_}
     names = dict.fromkeys(name for model in models for name in model.weights_)
     return {
         "title": title,
@@ -231,8 +230,13 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
         "sees": _sees(models),
         "weights_chosen": "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
         + "; weights are means over folds",
-        "few": [term for term in models[0].terms_ if term in few],
+        "few": _named([model.few_ for model in models]),
+        "unlearned": _named([model.unlearned_ for model in models]),
     }
+
+
+def _named(lists: Sequence[list[str]]) -> list[str]:
+    return list(dict.fromkeys(term for names in lists for term in names))
 
 
 def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
@@ -244,6 +248,7 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
         "sees": _sees([model]),
         "weights_chosen": _how_chosen(model),
         "few": model.few_,
+        "unlearned": model.unlearned_,
     }
 
 
