@@ -189,6 +189,7 @@ class ImageAnnotator(BaseEstimator):
         groups = None if groups is None else check_groups(groups, sets)
         with unchanged_on_error(self):
             self._prepare(sets)
+            self._descriptors_ = fitted(sets, self._descriptors_, self.size_)
             self.fit_vectors(sets, self._vectors(sets), Y, names, groups)
             self._forget_unused()
         return self
@@ -228,15 +229,14 @@ class ImageAnnotator(BaseEstimator):
         self._descriptors_ = [d for d in self._descriptors_ if d.name in needed]
 
     def _prepare(self, sets: Sequence[ImageSet]) -> None:
-        """The size of images, and the descriptors."""
+        """The size of images, and the descriptors before they have learned anything."""
         own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         plans = self._plans()
         name_left_out([plan.name for plan in asked if plan not in plans], self.size_)
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
-        made = [own.get(name) or Descriptor(name) for name in wanted]
-        check_patches(made, self.size_)
-        self._descriptors_ = fitted(sets, made, self.size_)
+        self._descriptors_ = [own.get(name) or Descriptor(name) for name in wanted]
+        check_patches(self._descriptors_, self.size_)
 
     def _plans(self) -> tuple[Plan, ...]:
         return plans_of(self.kernels, self.descriptors, self.size_)

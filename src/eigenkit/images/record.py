@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator
-from eigenkit.images.comparison import Comparison, as_records, verdict
+from eigenkit.images.comparison import Comparison, as_records, learned_vectors, verdict
 from eigenkit.images.descriptors import sees
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
 from eigenkit.images.extraction import Tell, Vectors, subset, watched
@@ -155,7 +155,7 @@ def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> di
     S, limits = np.zeros(comparison.Y.shape), np.zeros(comparison.Y.shape)
     for model, test in comparison.held_out:
         sets = [comparison.sets[int(i)] for i in test]
-        vectors = subset(comparison.vectors, test)
+        vectors = {**subset(comparison.vectors, test), **learned_vectors(model, sets)}
         S[test], part = _explained(model, sets, comparison.Y[test], vectors, tell)
         limits[test] = model.thresholds_
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
