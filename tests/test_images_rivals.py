@@ -258,6 +258,8 @@ def test_a_recommendation_repeats_what_was_measured():
     assert advice(["best single kernel"], thesis).endswith(
         "--kernels thesis --weights best --views."
     )
+    unseen = advice(["chosen by the annotator"], ImageAnnotator(views="unseen"))
+    assert unseen == "It is fitted by annotate fit --unseen-views."
 
 
 def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():

@@ -335,6 +335,9 @@ def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[st
     return name, [word for key, value in given.items() for word in (f"--{key}", f"{value}") if word]
 
 
+_VIEWS = {True: "views", False: "no-views", "unseen": "unseen-views"}
+
+
 def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
     """Options that make fit use what the rivals were measured with.
 
@@ -343,8 +346,8 @@ def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not plain and measured.kernels != "auto":
         found["kernels"] = _kernels_in_words(measured.kernels)
-    if not plain and measured.views in (True, False):
-        found["views" if measured.views else "no-views"] = ""
+    if not plain and measured.views != "auto":
+        found[_VIEWS[measured.views]] = ""
     if measured.size is not None:
         found["size"] = "x".join(map(str, measured.size))
     return found | ({"random-state": measured.random_state} if measured.random_state else {})
