@@ -216,9 +216,9 @@ def fit_judged(
     The scores of one regression for sets left out are exact. Those of several are not: what is
     fitted to scores of sets left out finds that a set is the less like those of its own terms as it
     is not among them, which is true of no new set. So all regressions of folds (or of the trials)
-    are fitted without their new sets; kernels, which know no terms, stay as they are. Folds also
-    say whether the second regression is any good; trials of unseen views have half of the sets, too
-    few for it to show, and it stays.
+    are fitted without their new sets; those of folds keep the kernels, which know no terms. Folds
+    also say whether the second regression is any good; trials of unseen views have half of the
+    sets, too few for it to show, and it stays.
     """
     whole = fit_committee((mixed(K, theta) for theta in thetas), Y, groups)
     in_folds = trials is None
