@@ -47,7 +47,10 @@ from eigenkit.images.ridge import (
 from eigenkit.images.term_reports import UNSEEN, term_reports, unlearned_terms
 from eigenkit.images.unseen import unseen_trials, views_apart
 from eigenkit.images.weights import (
+    CHOICES,
+    IN_WORDS,
     Candidate,
+    Trial,
     choose,
     fit_judged,
     fold_trials,
@@ -294,6 +297,24 @@ def test_log_odds_of_a_committee_add_up_and_stay_when_they_are_calibrated_again(
     np.testing.assert_allclose(again.scores(rows), slopes * S + offsets, atol=1e-10)
     np.testing.assert_allclose(again.held_out, slopes * committee.held_out + offsets)
     assert fit_committee([kernels[0][train, train]], Y[train]).second is None
+
+
+@pytest.mark.parametrize("best", ["each", "equal", "learned", "half"])
+def test_weights_are_chosen_by_the_folds_that_choose_kernels(shapes, monkeypatch, best):
+    """Whatever scores best in trials is fitted, and the scores are kept."""
+
+    def scored(trial, thetas):
+        learned, equal = kernel_weights(trial.K, trial.Y, "learned"), np.full(2, 0.5)
+        near = {"equal": equal, "learned": learned, "half": (learned + equal) / 2}
+        how = min(near, key=lambda how: np.abs(near[how] - thetas[0]).sum())
+        return trial.Y_new if (how if len(thetas) == 1 else "each") == best else -trial.Y_new
+
+    monkeypatch.setattr(Trial, "scores", scored)
+    model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32), weights="auto").fit(*shapes)
+    assert model.weights_chosen_ == best
+    ways = {f"all kernels, {words}" for how, words in IN_WORDS.items() if how in CHOICES}
+    assert set(model.weights_scores_) == ways
+    assert max(model.weights_scores_, key=model.weights_scores_.get).endswith(IN_WORDS[best])
 
 
 def test_a_kernel_that_says_nothing_of_a_term_counts_for_little_in_a_committee():

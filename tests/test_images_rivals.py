@@ -260,6 +260,8 @@ def test_a_recommendation_repeats_what_was_measured():
     )
     unseen = advice(["chosen by the annotator"], ImageAnnotator(views="unseen"))
     assert unseen == "It is fitted by annotate fit --unseen-views."
+    auto = advice(["chosen by the annotator"], ImageAnnotator(weights="auto"))
+    assert auto == "It is fitted by annotate fit --weights auto."
 
 
 def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():

@@ -52,6 +52,10 @@ _LEARNING: o.Group = {
         "sift-16:pyramid,hsv:mean_map.",
         default="auto",
     ),
+    "weights": o.option(
+        "each, equal, learned, half or best; or auto: one of the first four, by cross-validation.",
+        default="each",
+    ),
     "views": o.option(
         "Compare only pictures of the same view, or all; by default whichever does better.",
         "--views/--no-views",
@@ -77,7 +81,6 @@ def fit(
     labels: LabelFile,
     out: o.ModelOut,
     report: ReportFile = None,
-    weights: Annotated[str, Option(help="each, equal, learned, half or best.")] = "each",
     given: dict[str, Any],
     force: o.Force = False,
 ) -> Result:
@@ -85,7 +88,7 @@ def fit(
     from eigenkit.images import save_annotator
 
     place, page = _outputs([labels, given["groups"], given["table"]], force, out, report)
-    model = _annotator(given).set_params(weights=weights)
+    model = _annotator(given)
     sets, Y, terms, grouped = _labelled(images, labels, given)
     with progress("annotate") as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
@@ -257,6 +260,7 @@ def _annotator(given: dict[str, Any]) -> ImageAnnotator:
     kernels: Any = given["kernels"]
     return ImageAnnotator(
         kernels if kernels in PLANS else o.split([kernels]),
+        weights=given["weights"],
         views=_views(given["views"], given["unseen_views"]),
         size=_size(given["size"]),
         random_state=given["random_state"],

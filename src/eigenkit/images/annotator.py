@@ -63,11 +63,12 @@ class ImageAnnotator(BaseEstimator):
         ("pooled"); both, with those of colour or with two of grey forms in their place, by
         cross-validation ("auto"; with one regression on a sum, also either alone); the 23 of the
         thesis; or plans of your own (a name of a descriptor stands for its mean map).
-    weights : {"each", "equal", "learned", "half", "best"}
+    weights : {"each", "equal", "learned", "half", "best", "auto"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
         all terms (``eigenkit.images.committee``); or one regression on a sum with weights that
         are equal, learned by the semi-infinite program for the clique expansion, the mean of
-        both, or zero for all but the best kernel.
+        both, or zero for all but the best kernel. "auto": which of the first four does best in
+        cross-validation.
     descriptors : sequence of Descriptor
         Descriptors of your own that ``kernels`` names; with a name in ``kernels`` they are added.
     size : (int, int), optional
@@ -97,7 +98,8 @@ class ImageAnnotator(BaseEstimator):
     weights_chosen_, kernels_chosen_ : str
         In words.
     weights_scores_ : dict
-        Kernels to choose from -> their mean quality in cross-validation, summed with equal weights.
+        Kernels to choose from -> their mean quality in cross-validation, summed with equal weights;
+        with weights="auto" also what the chosen ones reach with each of the weights.
     alpha_ : array of shape (2 n_terms,)
         That of the least squared error, sets being left out: of each term, then of each
         principal component of the terms; in the regression on the sum of kernels.

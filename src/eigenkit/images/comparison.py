@@ -216,7 +216,7 @@ def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
 
 def _model(base: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
     """The annotator of a fold, whose descriptors have seen its training sets alone."""
-    model = clone(base)
+    model: ImageAnnotator = clone(base)
     model.size_, model._descriptors_ = base.size_, fitted(sets, base._descriptors_, base.size_)
     return model
 
@@ -331,7 +331,8 @@ def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[st
     name = next((name for name in names if name in FITTED), None)
     if name is None:
         return None
-    given = {**FITTED[name], **_given(measured, name == PLAIN)}
+    own = {"weights": measured.weights} if name == CHOSEN and measured.weights != "each" else {}
+    given = {**FITTED[name], **own, **_given(measured, name == PLAIN)}
     return name, [word for key, value in given.items() for word in (f"--{key}", f"{value}") if word]
 
 

@@ -168,9 +168,7 @@ def _files_below(folder: Path) -> list[Path]:
     return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
 
 
-def _images(
-    root: Path, folder: Path, view: str, strange: list[Path]
-) -> Iterator[tuple[str, Path]]:
+def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
     """Files named as images, and folders elsewhere, which are refused and not looked into."""
     for path in _listed(folder):
         if path.is_dir():
