@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from conftest import slow_but
 from eigenkit.cli import app
 from eigenkit.estimators.registry import METHODS
 from eigenkit.files import Reading, open_file, read
+from eigenkit.kernels.sets import SET_KERNELS
 
 RUNNER = CliRunner()
 RNG = np.random.default_rng(3)
@@ -182,6 +184,8 @@ def test_methods_lists_the_registry(data: Path) -> None:
     assert [m["name"] for m in run_json("methods")["methods"]] == list(METHODS)
     shown = run("methods")
     assert all(name in shown for name in METHODS)
+    kinds = re.search(r"; kinds are (.+) and (.+)\.", shown)
+    assert [*kinds[1].split(", "), kinds[2]] == list(SET_KERNELS)
 
 
 def test_compare_and_report(data: Path) -> None:

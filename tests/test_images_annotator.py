@@ -30,6 +30,7 @@ from eigenkit.images.committee import fit_committee, with_second
 from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import Cache, extract
 from eigenkit.images.kernels import fit_kernels
+from eigenkit.images.page import render_page
 from eigenkit.images.record import fitted_record
 from eigenkit.images.ridge import (
     ALPHAS,
@@ -43,10 +44,13 @@ from eigenkit.images.ridge import (
     probabilities,
     thresholds,
 )
-from eigenkit.images.term_reports import UNSEEN
+from eigenkit.images.term_reports import UNSEEN, term_reports, unlearned_terms
 from eigenkit.images.unseen import unseen_trials, views_apart
 from eigenkit.images.weights import (
+    CHOICES,
+    IN_WORDS,
     Candidate,
+    Trial,
     choose,
     fit_judged,
     fold_trials,
@@ -55,6 +59,8 @@ from eigenkit.images.weights import (
 )
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+# Few small pictures tell little of some terms; what is said of that has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:terms are predicted for nearly every set")
 
 QUICK = [
     Plan("hsv"),
@@ -291,6 +297,24 @@ def test_log_odds_of_a_committee_add_up_and_stay_when_they_are_calibrated_again(
     np.testing.assert_allclose(again.scores(rows), slopes * S + offsets, atol=1e-10)
     np.testing.assert_allclose(again.held_out, slopes * committee.held_out + offsets)
     assert fit_committee([kernels[0][train, train]], Y[train]).second is None
+
+
+@pytest.mark.parametrize("best", ["each", "equal", "learned", "half"])
+def test_weights_are_chosen_by_the_folds_that_choose_kernels(shapes, monkeypatch, best):
+    """Whatever scores best in trials is fitted, and the scores are kept."""
+
+    def scored(trial, thetas):
+        learned, equal = kernel_weights(trial.K, trial.Y, "learned"), np.full(2, 0.5)
+        near = {"equal": equal, "learned": learned, "half": (learned + equal) / 2}
+        how = min(near, key=lambda how: np.abs(near[how] - thetas[0]).sum())
+        return trial.Y_new if (how if len(thetas) == 1 else "each") == best else -trial.Y_new
+
+    monkeypatch.setattr(Trial, "scores", scored)
+    model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32), weights="auto").fit(*shapes)
+    assert model.weights_chosen_ == best
+    ways = {f"all kernels, {words}" for how, words in IN_WORDS.items() if how in CHOICES}
+    assert set(model.weights_scores_) == ways
+    assert max(model.weights_scores_, key=model.weights_scores_.get).endswith(IN_WORDS[best])
 
 
 def test_a_kernel_that_says_nothing_of_a_term_counts_for_little_in_a_committee():
@@ -655,6 +679,34 @@ def test_unlabelled_sets_and_few_sets(shapes):
     assert model.predict_proba(sets)[:, -1].max() < 0.1
 
 
+@pytest.mark.parametrize("kernels", [["hsv"], ["hsv", "thumbnail"]])
+def test_a_term_that_cannot_be_learned_is_named(shapes, tmp_path, kernels):
+    """It is predicted for all sets, as this has the best F1; one that is learned is not named."""
+    sets, Y, terms = shapes
+    by_chance = np.random.default_rng(0).permutation(np.arange(len(Y)) % 3 == 0)
+    Y, terms = np.column_stack([Y[:, [4]], by_chance]), [terms[4], "chance"]
+    model = ImageAnnotator(kernels, size=(32, 32))
+    with pytest.warns(ImageWarning, match=r"predicted for nearly every set.* \(1\): 'chance'$"):
+        model.fit(sets, Y, terms)
+    assert model.unlearned_ == ["chance"]
+    assert model.predict(make_shapes(20, size=64, random_state=9)[0])[:, 1].mean() > 0.9
+    page = render_page(fitted_record(model, sets, "shapes"))
+    assert "chance †" in page
+    assert "† nothing was learned of it" in page
+    save_annotator(model, tmp_path / "model.ek")
+    assert load_annotator(tmp_path / "model.ek").unlearned_ == ["chance"]
+
+
+def test_the_error_of_an_auc_by_chance_is_that_of_permutations():
+    """Scores that say nothing: about one AUC in forty is two errors above a half, by the rule."""
+    rng = np.random.default_rng(0)
+    y, S = (np.arange(50) < 15).astype(float), rng.normal(size=(50, 4000))
+    reports = term_reports([f"{i}" for i in range(4000)], np.tile(y[:, None], 4000), S, S[0])
+    named = unlearned_terms(reports, np.ones(S.shape), 50)
+    assert 0.97 < len(named) / 4000 < 0.985
+    assert unlearned_terms(reports, np.arange(50)[:, None] % 5 + 0 * S > 0, 50) == []
+
+
 @pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
 @pytest.mark.parametrize("weights", slow_but(["equal", "each"], "equal"))
 def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes, weights):
@@ -825,6 +877,20 @@ def test_parts_of_kernels_and_of_points_add_up(model):
     assert why.evidence[0].shares.shape == (len(why.evidence[0].places), 9)
     assert why.top(1)[0][1] == why.probabilities.max()
     assert len(why.neighbours) == 5
+
+
+def test_points_that_are_not_patches_have_shares_but_no_places(shapes):
+    """Vectors of one's own, however many a picture has, and one for the whole picture."""
+    mine = Descriptor("rows", lambda image: image[:: 1 + image[0, 0, 0] // 128, :8, 0] / 255)
+    plans = [Plan("rows", "pyramid"), Plan("pixels-8", "pyramid")]
+    model = ImageAnnotator(plans, descriptors=[mine], size=(32, 32), weights="equal")
+    why = model.fit(*shapes).explain(shapes[0][0])
+    assert {(e.radius, e.places) for e in why.evidence} == {(None, None)}
+    for kernel, part in why.kernels.items():
+        shares = [e.shares for e in why.evidence if e.kernel == kernel]
+        np.testing.assert_allclose(np.vstack(shares).sum(axis=0), part, atol=1e-6)
+    sizes = [len(mine.transform([p.pixels((32, 32))])[0]) for p in shapes[0][0].pictures]
+    assert [len(e.shares) for e in why.evidence if e.kernel == "rows pyramid"] == sizes
 
 
 def test_the_nearest_set_of_a_training_set_is_itself(model, shapes):

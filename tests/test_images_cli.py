@@ -168,6 +168,9 @@ def test_figures_of_unseen_views_say_so_and_count_sets(tmp_path):
     assert "every view of a set predicted by other sets without that view:" in answer.stdout
     most = re.search(r"^ *(\w+) +(\d+) ", answer.stdout.split("that view:")[1], re.MULTILINE)
     assert int(most[2]) == Y.sum(axis=0).max()
+    equal = ("--cv", "2", "--rivals", "set kernels, equal weights", "--json")
+    answer = run("compare", *words[1:3], *equal, "--unseen-views", *FAST)
+    assert " --unseen-views " in json.loads(answer.stdout)["next"]
 
 
 def test_terms_that_a_model_does_not_know_are_named(folder):

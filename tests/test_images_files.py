@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,6 +103,18 @@ def test_sixteen_bits_alpha_cmyk_palette_and_rotation(folder):
     assert read_sets(folder)[0].pictures[-1].shape == (6, 4)
 
 
+@pytest.mark.parametrize("name", ["2.jpg", "2.tif", "2.png", "2.webp"])
+@pytest.mark.parametrize("orientation", [1, 3, 5, 6, 8, 99])
+def test_the_shape_is_that_of_the_pixels_however_they_are_turned(folder, name, orientation):
+    image = Image.new("RGB", (12, 4), "white")
+    exif = image.getexif()
+    exif[0x0112] = orientation
+    pixels = put(folder, image, name, exif=exif)
+    turned = orientation in (5, 6, 8)
+    assert pixels.shape == ((12, 4, 3) if turned else (4, 12, 3))
+    assert read_sets(folder)[0].pictures[-1].shape == pixels.shape[:2]
+
+
 def test_the_first_frame_of_several(folder):
     frames = [Image.new("RGB", (6, 4), colour) for colour in ("red", "blue")]
     for name in ("2.tif", "2.webp", "2.png"):
@@ -114,6 +127,20 @@ def test_the_first_frame_of_several(folder):
 def test_the_content_counts_and_not_the_name(folder):
     Image.new("RGB", (6, 4), "red").save(folder / "a" / "2.jpg", format="PNG")
     assert read_sets(folder)[0].pictures[-1].pixels()[0, 0, 0] == 255
+
+
+def test_a_file_that_changed_is_not_taken_for_what_it_was(folder, tmp_path):
+    from eigenkit.images import Descriptor
+    from eigenkit.images.extraction import Cache, extract
+
+    sets, cache = read_sets(folder), Cache(tmp_path / "cache")
+    Image.new("RGB", (8, 8), "blue").save(folder / "a" / "1.png")
+    changed = "1.png: it has changed since it was read: read the sets again"
+    with pytest.raises(FileError, match=changed):
+        extract(sets[:1], [Descriptor("thumbnail")], (16, 16), cache=cache)
+    with pytest.raises(FileError, match=changed):
+        assert sets[0].pictures[0].shape
+    assert cache.get(sets[0].pictures[0].digest, (16, 16)) == {}
 
 
 def test_names_with_markup_and_bytes(folder):
@@ -211,7 +238,7 @@ def test_links_out_of_the_folder_are_left_out_with_other_unreadable_files(
         found = read_sets(folder, table=table, unreadable="skip")
     assert {one.name: len(one) for one in found} == whole
     left = [str(note.message) for note in told]
-    for name in ("link.png", "nowhere.png", "1.png"):
+    for name in ("link.png", "nowhere.png", "z/1.png" if by_table else "z"):
         assert sum("left out: " in note and f"/{name}" in note for note in left) == 1
 
 
@@ -229,6 +256,25 @@ def test_links_of_folders_lead_nowhere_outside(folder, tmp_path):
     (folder / "c").symlink_to(tmp_path / "other")
     with pytest.raises(FileError, match="link that leads out of the folder"):
         read_sets(folder)
+
+
+@pytest.mark.parametrize("place", ["c", "a/out", "a/view/out"])
+def test_links_out_of_the_folder_are_never_looked_into(folder, tmp_path, monkeypatch, place):
+    whole = [len(one) for one in read_sets(folder)]
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "deep").mkdir(parents=True)
+    (folder / place).parent.mkdir(exist_ok=True)
+    (folder / place).symlink_to(elsewhere)
+    listed, entries = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or entries(path))
+    names = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: listed.append(path) or names(path))
+    with pytest.raises(FileError, match=rf"{place}: it is a link that leads out of the folder"):
+        read_sets(folder)
+    with pytest.warns(ImageWarning, match=f"left out: .*{place}: it is a link that leads out"):
+        assert [len(one) for one in read_sets(folder, unreadable="skip")] == whole
+    assert not [path for path in listed if Path(path).is_relative_to(folder / place)]
+    assert listed
 
 
 def test_empty_folders(folder, tmp_path):

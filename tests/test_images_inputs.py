@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import struct
 import unicodedata
+import zlib
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from eigenkit.images import (
 from eigenkit.images.checks import by_name, check_groups, check_terms, name_new_views
 from eigenkit.images.comparison import compare
 from eigenkit.images.descriptors.frame import pooled
+from eigenkit.images.folds import FinishedFolds
 from eigenkit.images.kernels import DEFAULT, plans_of
 from eigenkit.images.labels import read_groups
 from eigenkit.images.shapes import write_folder
@@ -192,6 +195,45 @@ def test_twelve_bits_in_sixteen_are_told(folder):
         read_sets(folder)
 
 
+def png(kind, values, clear=None):
+    """A PNG of 16 bits: grey (0), RGB (2) or RGBA (6); Pillow does not write those of colours."""
+    height, width = values.shape[:2]
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)),
+        *([(b"tRNS", np.asarray(clear, dtype=">u2").tobytes())] if clear is not None else []),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    ]
+    parts = [
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def test_twelve_bits_in_sixteen_of_colour_are_told(folder):
+    dark = np.array([[[4095, 100, 3000, 65535], [0, 0, 256, 65535]]])
+    (folder / "a" / "rgb.png").write_bytes(png(2, dark[..., :3]))
+    (folder / "a" / "rgba.png").write_bytes(png(6, dark))
+    (folder / "b" / "bright.png").write_bytes(png(2, 16 * dark[..., :3]))
+    told = r"without a pixel above 4095 .* \(2\): 'rgb\.png', 'rgba\.png'$"
+    with pytest.warns(ImageWarning, match=told):
+        a, b = read_sets(folder)
+    np.testing.assert_array_equal(a.pictures[1].pixels()[0], [[15, 0, 11], [0, 0, 1]])
+    np.testing.assert_array_equal(b.pictures[1].pixels()[0], [[255, 6, 187], [0, 0, 16]])
+
+
+def test_the_transparent_colour_of_sixteen_bits_is_white(folder):
+    grey = np.array([[0x1234, 0x1235, 0x8000]])
+    (folder / "a" / "grey.png").write_bytes(png(0, grey, 0x1234))
+    colours = np.array([[[0x1234, 0x8000, 0], [0x8000, 0x8000, 0]]])
+    (folder / "a" / "rgb.png").write_bytes(png(2, colours, [0x1234, 0x8000, 0]))
+    _, grey, rgb = read_sets(folder)[0].pictures
+    np.testing.assert_array_equal(grey.pixels()[0, :, 1], [255, 0x12, 0x80])
+    np.testing.assert_array_equal(rgb.pixels()[0], [[255, 255, 255], [0x80, 0x80, 0]])
+
+
 # -- arguments --------------------------------------------------------------------------
 
 
@@ -234,6 +276,16 @@ def test_an_index_of_names_says_which_row_is_of_which_set(shapes):
 def test_wrong_parameters_get_one_sentence(shapes, parameters, message):
     with pytest.raises((ValueError, TypeError), match=message):
         small_model().set_params(**parameters).fit(*shapes)
+
+
+def test_a_cache_that_cannot_be_written_is_named(shapes, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        sentence = rf"{place}: the cache cannot be written there \(.+\): name another folder"
+        with pytest.raises(FileError, match=sentence):
+            small_model(cache=place).fit(*shapes)
+        with pytest.raises(FileError, match=sentence):
+            FinishedFolds(small_model(cache=place), "key").put(0, small_model(), None)
 
 
 def test_groups_that_are_missing_and_models_that_are_not_fitted(shapes, fitted, tmp_path):

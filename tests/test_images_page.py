@@ -14,7 +14,7 @@ import pytest
 from axe import needs_axe, violations
 from browsing import Visit, needs_browser
 from eigenkit.evaluation.metrics import auc_per_label, rates_of
-from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
+from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
 from eigenkit.images.page import render_page, write_page
 from eigenkit.images.record import (
@@ -25,8 +25,11 @@ from eigenkit.images.record import (
 )
 from eigenkit.images.ridge import Spectrum, Targets
 from eigenkit.images.rivals import CHOSEN
+from eigenkit.report.html import asset
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+# Few small pictures tell little of some terms; what is said of that has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:terms are predicted for nearly every set")
 
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 PLANS = [Plan("thumbnail"), Plan("correlation-16", "pyramid", {"bins": "vocabulary"})]
@@ -269,6 +272,28 @@ def test_keys_and_evidence(visit):
     assert page.evaluate("document.activeElement.id") == "search"
 
 
+@needs_browser
+def test_the_ink_of_a_point_is_its_share(browser):
+    """Whatever the size of its patch, in the middle and at the edge; so signs of sums agree."""
+    script = asset("page.js", "eigenkit.images.page")
+    drawing = script[script.index("function heat(") : script.index("function paint(")]
+    places = [500, 500, 20, 980]
+    grids = {f"r{r}": {"radius": r, "width": 128, "places": places} for r in (8, 16, 32)}
+    pieces = [
+        {"kernel": f"r{r}", "shares": {"0": [share, 0], "1": [0, share]}}
+        for r, share in ((8, -60), (16, 25), (32, 30))
+    ]
+    ink = f"([pieces, grids, j]) => {{ {drawing} return heat(pieces, grids, j, 96, 64)"
+    ink += ".reduce((a, b) => a + b, 0); }"
+    page = browser.new_page()
+    for j in (0, 1):
+        for piece in pieces:
+            (share,) = filter(None, piece["shares"][str(j)])
+            assert page.evaluate(ink, [[piece], grids, j]) == pytest.approx(share)
+        assert page.evaluate(ink, [pieces, grids, j]) == pytest.approx(-5, abs=1e-4)
+    page.close()
+
+
 @pytest.mark.slow
 @needs_browser
 def test_a_phone_and_the_dark(browser, path):
@@ -324,6 +349,20 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     slopes = _slopes(model, Spectrum.of(K).coefficients_of_each(T, model.alpha_) @ targets.back)
     A = others.coefficients_of_each(T[rest], model.alpha_) @ targets.back
     np.testing.assert_allclose(shares, slopes * (K[5, rest] @ A), atol=1e-4)
+
+
+def test_nothing_is_drawn_of_points_whose_places_are_not_known():
+    sets, Y, terms = make_shapes(24, size=32)
+    mine = Descriptor("rows", lambda image: image[:, :8, 0] / 255)
+    plans = [Plan("rows", "pyramid"), Plan("correlation-16", "pyramid")]
+    model = ImageAnnotator(plans, descriptors=[mine], size=(32, 32), weights="equal")
+    model.fit(sets, Y, terms)
+    for record in (predicted_record(model, sets[:3], "new"), fitted_record(model, sets, "old")):
+        assert list(record["grids"]) == ["correlation-16 pyramid"]
+        one = record["sets"][0]
+        assert {e["kernel"] for e in one["evidence"]} == {"correlation-16 pyramid"}
+        for parts in one["parts"].values():
+            assert {"rows pyramid", "correlation-16 pyramid"} <= {name for name, _ in parts}
 
 
 def _slopes(model, raw):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -18,6 +19,7 @@ from eigenkit.images.comparison import (
     figures,
     verdict,
 )
+from eigenkit.images.record import compared_record
 from eigenkit.images.ridge import thresholds
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
 from eigenkit.images.term_reports import measures
@@ -25,6 +27,8 @@ from eigenkit.images.weights import bank_of, fit_judged
 from eigenkit.solvers.kernel_weights import silp
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+# Few small pictures tell little of some terms; what is said of that has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:terms are predicted for nearly every set")
 
 
 def fold(n=60, new=20, seed=0, groups=None):
@@ -177,6 +181,26 @@ def test_sets_without_labels_are_learned_from_as_in_fit(grouped):
         assert len(model._labelled_) == 32 - len(test)
 
 
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ImageWarning")
+def test_descriptors_that_learn_see_the_training_sets_of_a_fold_alone(tmp_path):
+    sets, Y, terms = make_shapes(20, size=32)
+    plans = [Plan("pca_sift-16", "pyramid"), Plan("hsv")]
+    model = ImageAnnotator(plans, size=(32, 32), weights="equal", cache=tmp_path)
+    found = compare(sets, Y, terms, annotator=model, rivals=["best single kernel"], cv=2)
+    for fold, test in found.held_out:
+        others = [sets[i] for i in range(20) if i not in test]
+        alone = clone(model).fit(others, Y[[i for i in range(20) if i not in test]], terms)
+        (own,), (there,) = ([d for d in m._descriptors_ if d.learns] for m in (fold, alone))
+        np.testing.assert_array_equal(own.components_, there.components_)
+        new = [sets[i] for i in test]
+        np.testing.assert_array_equal(fold.predict_proba(new), alone.predict_proba(new))
+    record = compared_record(found, "folds")  # drawn from the vectors of each fold
+    fold, test = found.held_out[0]
+    why = fold.explain(sets[test[0]])
+    shown = {j: p for j, p, _ in record["sets"][int(test[0])]["scores"]}
+    assert all(why.probabilities[j] == pytest.approx(p, abs=1e-3) for j, p in shown.items())
+
+
 def test_a_rival_that_is_not_known_is_named_before_anything_is_computed():
     sets, Y, _ = make_shapes(6, size=32)
     with pytest.raises(ValueError, match="rivals='best kernel' is not known: choose"):
@@ -234,6 +258,10 @@ def test_a_recommendation_repeats_what_was_measured():
     assert advice(["best single kernel"], thesis).endswith(
         "--kernels thesis --weights best --views."
     )
+    unseen = advice(["chosen by the annotator"], ImageAnnotator(views="unseen"))
+    assert unseen == "It is fitted by annotate fit --unseen-views."
+    auto = advice(["chosen by the annotator"], ImageAnnotator(weights="auto"))
+    assert auto == "It is fitted by annotate fit --weights auto."
 
 
 def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():

@@ -52,11 +52,18 @@ _LEARNING: o.Group = {
         "sift-16:pyramid,hsv:mean_map.",
         default="auto",
     ),
+    "weights": o.option(
+        "each, equal, learned, half or best; or auto: one of the first four, by cross-validation.",
+        default="each",
+    ),
     "views": o.option(
         "Compare only pictures of the same view, or all; by default whichever does better.",
         "--views/--no-views",
         kind=bool,
         show_default=False,
+    ),
+    "unseen_views": o.option(
+        "New sets will show other views than these do.", "--unseen-views", default=False
     ),
     "groups": o.option(
         "CSV with columns set and group: a group is never split between training and test."
@@ -74,10 +81,6 @@ def fit(
     labels: LabelFile,
     out: o.ModelOut,
     report: ReportFile = None,
-    weights: Annotated[str, Option(help="each, equal, learned, half or best.")] = "each",
-    unseen_views: Annotated[
-        bool, Option(help="New sets will show other views than these do.")
-    ] = False,
     given: dict[str, Any],
     force: o.Force = False,
 ) -> Result:
@@ -85,7 +88,7 @@ def fit(
     from eigenkit.images import save_annotator
 
     place, page = _outputs([labels, given["groups"], given["table"]], force, out, report)
-    model = _annotator(given, unseen_views).set_params(weights=weights)
+    model = _annotator(given)
     sets, Y, terms, grouped = _labelled(images, labels, given)
     with progress("annotate") as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
@@ -250,14 +253,15 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
     return [f"wrote {clean(place)}, to open in a browser"]
 
 
-def _annotator(given: dict[str, Any], unseen: bool = False) -> ImageAnnotator:
+def _annotator(given: dict[str, Any]) -> ImageAnnotator:
     from eigenkit.images import ImageAnnotator
     from eigenkit.images.kernels import PLANS
 
     kernels: Any = given["kernels"]
     return ImageAnnotator(
         kernels if kernels in PLANS else o.split([kernels]),
-        views=_views(given["views"], unseen),
+        weights=given["weights"],
+        views=_views(given["views"], given["unseen_views"]),
         size=_size(given["size"]),
         random_state=given["random_state"],
         **_run(given),
@@ -347,6 +351,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
         **_counts(model),
         "terms": [vars(report) for report in model.term_reports_],
         "few": model.few_,
+        "unlearned": model.unlearned_,
         "weights": model.weights_,
         "kernels_chosen": model.kernels_chosen_,
         "weights_chosen": model.weights_chosen_,

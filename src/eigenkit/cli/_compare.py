@@ -46,6 +46,13 @@ def demo() -> Result:
     return Result({"demo": "done"})
 
 
+# Written out, as nothing that numbers need is imported for a list.
+_SETS = (
+    "Terms for sets of images: eigenkit annotate, by kernels between sets of vectors.\n"
+    "--kernels descriptor:kind names one; kinds are pyramid, mean_map, fisher, words and pooled."
+)
+
+
 def methods() -> Result:
     """List the methods, one line each."""
     from eigenkit.estimators.registry import METHODS
@@ -54,7 +61,7 @@ def methods() -> Result:
     titles = ["method", "kind", "learns from", "what it is"]
     keys = ("name", "kind", "targets", "description")
     record = [{key: getattr(m, key) for key in keys} for m in METHODS.values()]
-    return Result({"methods": record}, table(titles, rows))
+    return Result({"methods": record}, f"{table(titles, rows)}\n{_SETS}")
 
 
 _COMPARING: o.Group = {

@@ -44,7 +44,7 @@ def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
     Examples
     --------
     >>> from eigenkit.images import ImageAnnotator, adapt, make_shapes
-    >>> model = ImageAnnotator(["hog-4"], size=(32, 32)).fit(*make_shapes(30, size=32))
+    >>> model = ImageAnnotator(["thumbnail"], size=(32, 32)).fit(*make_shapes(30, size=32))
     >>> new = make_shapes(30, size=32, random_state=1)[0]
     >>> adapt(model, new).predict(new).shape
     (30, 9)

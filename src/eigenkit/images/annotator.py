@@ -28,7 +28,7 @@ from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitt
 from eigenkit.images.files import ImageSet, small_pictures
 from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
-from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
+from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
 from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
     Trial,
@@ -63,11 +63,12 @@ class ImageAnnotator(BaseEstimator):
         ("pooled"); both, with those of colour or with two of grey forms in their place, by
         cross-validation ("auto"; with one regression on a sum, also either alone); the 23 of the
         thesis; or plans of your own (a name of a descriptor stands for its mean map).
-    weights : {"each", "equal", "learned", "half", "best"}
+    weights : {"each", "equal", "learned", "half", "best", "auto"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
         all terms (``eigenkit.images.committee``); or one regression on a sum with weights that
         are equal, learned by the semi-infinite program for the clique expansion, the mean of
-        both, or zero for all but the best kernel.
+        both, or zero for all but the best kernel. "auto": which of the first four does best in
+        cross-validation.
     descriptors : sequence of Descriptor
         Descriptors of your own that ``kernels`` names; with a name in ``kernels`` they are added.
     size : (int, int), optional
@@ -97,7 +98,8 @@ class ImageAnnotator(BaseEstimator):
     weights_chosen_, kernels_chosen_ : str
         In words.
     weights_scores_ : dict
-        Kernels to choose from -> their mean quality in cross-validation, summed with equal weights.
+        Kernels to choose from -> their mean quality in cross-validation, summed with equal weights;
+        with weights="auto" also what the chosen ones reach with each of the weights.
     alpha_ : array of shape (2 n_terms,)
         That of the least squared error, sets being left out: of each term, then of each
         principal component of the terms; in the regression on the sum of kernels.
@@ -106,6 +108,9 @@ class ImageAnnotator(BaseEstimator):
         Figures of every term, for sets that were left out.
     few_ : list of str
         Terms with fewer than 5 sets, or that all sets carry.
+    unlearned_ : list of str
+        Terms that at least nine of ten sets left out are given though their AUC is at most two
+        standard errors above 0.5: where nothing can be learned, this has the best F1.
     size_ : (int, int)
     set_names_ : list of str
         Of the sets seen in fit, labelled or not; with views="unseen", of each view of them.
@@ -186,6 +191,7 @@ class ImageAnnotator(BaseEstimator):
         groups = None if groups is None else check_groups(groups, sets)
         with unchanged_on_error(self):
             self._prepare(sets)
+            self._descriptors_ = fitted(sets, self._descriptors_, self.size_)
             self.fit_vectors(sets, self._vectors(sets), Y, names, groups)
             self._forget_unused()
         return self
@@ -225,15 +231,14 @@ class ImageAnnotator(BaseEstimator):
         self._descriptors_ = [d for d in self._descriptors_ if d.name in needed]
 
     def _prepare(self, sets: Sequence[ImageSet]) -> None:
-        """The size of images, and the descriptors."""
+        """The size of images, and the descriptors before they have learned anything."""
         own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         plans = self._plans()
         name_left_out([plan.name for plan in asked if plan not in plans], self.size_)
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
-        made = [own.get(name) or Descriptor(name) for name in wanted]
-        check_patches(made, self.size_)
-        self._descriptors_ = fitted(sets, made, self.size_)
+        self._descriptors_ = [own.get(name) or Descriptor(name) for name in wanted]
+        check_patches(self._descriptors_, self.size_)
 
     def _plans(self) -> tuple[Plan, ...]:
         return plans_of(self.kernels, self.descriptors, self.size_)
@@ -286,6 +291,8 @@ class ImageAnnotator(BaseEstimator):
         self.thresholds_ = np.where(is_learnable(Y_sets), thresholds(Y, held_out), usual)
         self.term_reports_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
         self.few_ = few_terms(self.terms_, support, len(Y_sets))
+        chosen = held_out > self.thresholds_
+        self.unlearned_ = unlearned_terms(self.term_reports_, chosen, len(Y_sets))
 
     # -- predicting --------------------------------------------------------------------
 

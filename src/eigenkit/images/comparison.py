@@ -13,7 +13,7 @@ from sklearn.base import clone
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.extraction import Tell, Vectors, subset
+from eigenkit.images.extraction import Tell, Vectors, fitted, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
 from eigenkit.images.kernels import equal_weights, subsets
@@ -73,6 +73,7 @@ class Comparison:
         Those with labels.
     Y : array of shape (n_sets, n_terms)
     vectors : dict
+        Of their pictures, by the descriptors that learn nothing: those that do, do so in folds.
     """
 
     rows: list[Row]
@@ -145,10 +146,13 @@ def compare(
     for number, (train, test) in enumerate(folds_of(Y[labelled], known_groups, cv, random_state)):
         known = kept.get(number)
         if known is None:
-            start = time.monotonic()
             sides = labelled[train], labelled[test]
+            given = np.concatenate([sides[0], _unlabelled(Y, groups, sides[1])])
             base.set_params(progress=_of_fold(progress, number + 1, cv))
-            model, fold = _fold(base, sets, Y, names, groups, vectors, *sides, random_state)
+            model = _model(base, [sets[int(i)] for i in given])
+            own = {**vectors, **learned_vectors(model, sets)}
+            start = time.monotonic()
+            fold = _fold(model, sets, Y, names, groups, own, given, *sides, random_state)
             known = model, _measured(fold, chosen, Y[sides[1]], time.monotonic() - start)
             model._forget_unused()
             kept.put(number, *known)
@@ -159,8 +163,8 @@ def compare(
     kept.forget()
     rows = [_row(name, finished) for name in chosen]
     rows.sort(key=lambda row: -float(row.quality.mean()))
-    own = [sets[int(i)] for i in labelled], Y[labelled], subset(vectors, labelled)
-    return Comparison(rows, rows[0].name, _level(rows), held_out, *own)
+    known_sets = [sets[int(i)] for i in labelled], Y[labelled], subset(vectors, labelled)
+    return Comparison(rows, rows[0].name, _level(rows), held_out, *known_sets)
 
 
 def _of_fold(tell: Tell, number: int, folds: int) -> Tell:
@@ -197,28 +201,39 @@ def _row(name: str, folds: Sequence[Finished]) -> Row:
 
 
 def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
-    """All vectors, also those of the plain machines."""
+    """Those that are the same in all folds, also those of the plain machines."""
     base._prepare(sets)
     names = [d.name for d in base._descriptors_]
     plain = [] if _PLAIN in names else [Descriptor(_PLAIN)]
-    return base._vectors(sets, [*base._descriptors_, *plain])
+    return base._vectors(sets, [*(d for d in base._descriptors_ if not d.learns), *plain])
+
+
+def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
+    """Those of descriptors that have learned from the training sets of a model."""
+    learned = [d for d in model._descriptors_ if d.learns]
+    return model._vectors(sets, learned) if learned else {}
+
+
+def _model(base: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
+    """The annotator of a fold, whose descriptors have seen its training sets alone."""
+    model: ImageAnnotator = clone(base)
+    model.size_, model._descriptors_ = base.size_, fitted(sets, base._descriptors_, base.size_)
+    return model
 
 
 def _fold(
-    base: ImageAnnotator,
+    model: ImageAnnotator,
     sets: list[ImageSet],
     Y: Array,
     terms: list[str],
     groups: Any,
     vectors: Vectors,
+    given: np.ndarray,
     train: np.ndarray,
     test: np.ndarray,
     seed: int,
-) -> tuple[ImageAnnotator, Fold]:
-    """Kernels learned from the training sets, and those without labels, alone."""
-    model = clone(base)
-    model.size_, model._descriptors_ = base.size_, base._descriptors_
-    given = np.concatenate([train, _unlabelled(Y, groups, test)])
+) -> Fold:
+    """Kernels learned from the given sets: those of the training side, labelled or not."""
     inside, outside = ([sets[int(i)] for i in rows] for rows in (given, test))
     own_groups, given_groups = (None if groups is None else groups[rows] for rows in (train, given))
     K = model.fit_vectors(inside, subset(vectors, given), Y[given], terms, given_groups)
@@ -227,7 +242,7 @@ def _fold(
     pictures, pictures_new = (
         [np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test)
     )
-    fold = Fold(
+    return Fold(
         K,
         K_new,
         own_new,
@@ -239,7 +254,6 @@ def _fold(
         own_groups,
         seed,
     )
-    return model, fold
 
 
 def _unlabelled(Y: Array, groups: Any, test: np.ndarray) -> np.ndarray:
@@ -317,8 +331,12 @@ def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[st
     name = next((name for name in names if name in FITTED), None)
     if name is None:
         return None
-    given = {**FITTED[name], **_given(measured, name == PLAIN)}
+    own = {"weights": measured.weights} if name == CHOSEN and measured.weights != "each" else {}
+    given = {**FITTED[name], **own, **_given(measured, name == PLAIN)}
     return name, [word for key, value in given.items() for word in (f"--{key}", f"{value}") if word]
+
+
+_VIEWS = {True: "views", False: "no-views", "unseen": "unseen-views"}
 
 
 def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
@@ -329,8 +347,8 @@ def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not plain and measured.kernels != "auto":
         found["kernels"] = _kernels_in_words(measured.kernels)
-    if not plain and measured.views in (True, False):
-        found["views" if measured.views else "no-views"] = ""
+    if not plain and measured.views != "auto":
+        found[_VIEWS[measured.views]] = ""
     if measured.size is not None:
         found["size"] = "x".join(map(str, measured.size))
     return found | ({"random-state": measured.random_state} if measured.random_state else {})

@@ -37,17 +37,19 @@ class Evidence:
     picture : int
         Its number in the set.
     kernel : str
-    radius : int
-        Of the patches, in pixels of the size that images are brought to.
-    places : array of shape (n_points, 2)
-        Centres of the patches, as shares of width and height.
+    radius : int or None
+        Of the patches, in pixels of the size that images are brought to; None where points are
+        not patches: one for the whole picture, or vectors of a descriptor of your own.
+    places : array of shape (n_points, 2), or None
+        Centres of the patches, as shares of width and height; None where points are not patches.
     shares : array of shape (n_points, n_terms)
+        In the order of the vectors that the descriptor gives.
     """
 
     picture: int
     kernel: str
-    radius: int
-    places: np.ndarray
+    radius: int | None
+    places: np.ndarray | None
     shares: Array
 
 
@@ -166,10 +168,8 @@ class _Pyramid:
         points = [self.kernel.preparation_.transform(own[i], places) for i in shown]
         shares = self.shares(np.vstack(points), A)
         pieces = np.split(shares, np.cumsum([len(p) for p in points])[:-1])
-        where = places if places is not None else np.array([[0.5, 0.5]], dtype=np.float32)
-        radius = self.descriptor.radius or max(self.model.size_) // 2
         return [
-            Evidence(i, self.kernel.name, radius, where, piece)
+            Evidence(i, self.kernel.name, self.descriptor.radius, places, piece)
             for i, piece in zip(shown, pieces, strict=True)
         ]
 

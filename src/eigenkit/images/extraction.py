@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -151,6 +152,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "eigenkit/images"
 
 
+@contextmanager
+def in_cache(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """What a system says of a place that cannot be written becomes a sentence about the cache."""
+    try:
+        yield
+    except (FileError, OSError) as error:
+        cause = error.__cause__ or error
+        reason = getattr(cause, "strerror", None) or cause
+        raise FileError(
+            folder,
+            f"the cache cannot be written there ({reason}): name another folder, or do without "
+            "a cache.",
+        ) from error
+
+
 class Cache:
     """Vectors by the content of an image, its size and the key of a descriptor.
 
@@ -171,7 +187,7 @@ class Cache:
         """All vectors that are kept of an image."""
         try:
             names, arrays = read_container(str(self._place(digest, size)), _MOST_CACHED)
-        except FileError:  # not there, or damaged
+        except (FileError, OSError):  # not there, or damaged
             return {}
         if not isinstance(names, list) or len(names) != len(arrays):
             return {}
@@ -180,11 +196,12 @@ class Cache:
     def put(self, digest: str, size: tuple[int, int], vectors: Mapping[str, Array]) -> None:
         """Add vectors of an image to those that are known."""
         place = self._place(digest, size)
-        place.parent.mkdir(parents=True, exist_ok=True)
         together = {**self.get(digest, size), **vectors}
         arrays = [np.asarray(array) for array in together.values()]
-        with atomic(place) as stream:
-            write_container(stream, list(together), arrays)
+        with in_cache(self.folder):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with atomic(place) as stream:
+                write_container(stream, list(together), arrays)
 
     def _place(self, digest: str, size: tuple[int, int]) -> Path:
         name = hashlib.sha256(f"{digest}/{size[0]}x{size[1]}".encode()).hexdigest()

@@ -64,14 +64,19 @@ class Picture:
         if self.array is not None:
             return self.array.shape[0], self.array.shape[1]
         with guarded(self.path):
-            image = opened(self.path, content_of(self.path), self.max_pixels)
-            turned = image.getexif().get(0x0112, 1) >= 5  # orientations that exchange the sides
-        return image.size if turned else (image.size[1], image.size[0])
+            return _upright_shape(opened(self.path, self._content(), self.max_pixels))
 
     def _open(self) -> Any:
         if self.array is not None:
             return pillow().fromarray(self.array)
-        return decode(self.path, content_of(self.path), self.max_pixels)
+        return decode(self.path, self._content(), self.max_pixels)
+
+    def _content(self) -> bytes:
+        """The bytes that its digest is of: vectors of others would be kept under a wrong name."""
+        content = content_of(self.path)
+        if digest(content) != self.digest:
+            raise FileError(self.path, "it has changed since it was read: read the sets again.")
+        return content
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,27 +222,66 @@ def opened(path: Path | None, content: bytes, max_pixels: int) -> Any:
     return image
 
 
+def _upright_shape(image: Any) -> tuple[int, int]:
+    """Height and width when the image is turned as its orientation says; 5 to 8 exchange them."""
+    width, height = image.size
+    if image.format == "TIFF":  # some versions of the reader have exchanged them already
+        width, height = image.tag_v2[256], image.tag_v2[257]
+    lies = image.getexif().get(0x0112, 1) in range(5, 9)
+    return (width, height) if lies else (height, width)
+
+
 def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
     """An image as red, green and blue: upright, the first frame, on white where transparent."""
     from PIL import ImageOps
 
-    Image = pillow()
     with guarded(path):
         image = opened(path, content, max_pixels)
+        has_16 = _has_16(image)
         image.load()
         upright = ImageOps.exif_transpose(image)
-        if not is_deep(image):
-            return _on_white(upright)
-        values = np.asarray(upright)
-        has_16 = image.mode.startswith("I;") or (image.mode, image.format) == ("I", "PNG")
-        found = Image.fromarray(_eight_bits(path, values, has_16)).convert("RGB")
-        found.info["bits"] = 16 if has_16 or values.max() > 255 else 8
+        if _is_one_number(image):
+            return _from_numbers(path, upright, has_16)
+        found = _on_white(_of_upper_bytes(upright) if has_16 else upright)
+        found.info["bits"] = 16 if has_16 else 8
         return found
 
 
 def is_deep(image: Any) -> bool:
-    """Whether a pixel is one number of more than 8 bits."""
+    """Whether numbers of an image have more than 8 bits in its file."""
+    return _is_one_number(image) or _has_16(image)
+
+
+def _is_one_number(image: Any) -> bool:
     return bool(image.mode.startswith("I") or image.mode == "F")
+
+
+def _has_16(image: Any) -> bool:
+    """Whether its numbers have 16 bits; those of colours are read as their upper 8 by themselves.
+
+    Which numbers will be read is known until they are.
+    """
+    if _is_one_number(image):
+        return bool(image.mode.startswith("I;") or (image.mode, image.format) == ("I", "PNG"))
+    return any(";16" in str(tile[3]) for tile in image.tile)
+
+
+def _from_numbers(path: Path | None, image: Any, has_16: bool) -> Any:
+    values, clear = np.asarray(image), image.info.get("transparency")
+    grey = _eight_bits(path, values, has_16)
+    if clear is not None:
+        grey = np.where(values == clear, np.uint8(255), grey)
+    found = pillow().fromarray(grey).convert("RGB")
+    found.info["bits"] = 16 if has_16 or values.max() > 255 else 8
+    return found
+
+
+def _of_upper_bytes(image: Any) -> Any:
+    """The same, its transparent colour given as its pixels are."""
+    clear = image.info.get("transparency")
+    if isinstance(clear, tuple):
+        image.info["transparency"] = tuple(value // 256 for value in clear)
+    return image
 
 
 def _eight_bits(path: Path | None, values: np.ndarray, has_16: bool) -> np.ndarray:

@@ -128,10 +128,13 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
         name = readable(child.name)
         if names.setdefault(name, child) != child:
             raise FileError(child, f"there are two folders named {shown(name)}: rename one.")
-        found = list(_images(child, "", strange))
-        for view in _folders(child):
-            found += _images(view, readable(view.name), strange)
-            for deeper in _folders(view):
+        if _leads_out(root, child):
+            yield name, "", child
+            continue
+        found = list(_images(root, child, "", strange))
+        for view in _folders(root, child):
+            found += _images(root, view, readable(view.name), strange)
+            for deeper in _folders(root, view):
                 strange += _files_below(deeper)
         if not found:
             raise FileError(
@@ -156,8 +159,8 @@ def _listed(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if _is_meant(path.name))
 
 
-def _folders(folder: Path) -> list[Path]:
-    return [path for path in _listed(folder) if path.is_dir()]
+def _folders(root: Path, folder: Path) -> list[Path]:
+    return [path for path in _listed(folder) if path.is_dir() and not _leads_out(root, path)]
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -165,23 +168,28 @@ def _files_below(folder: Path) -> list[Path]:
     return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
 
 
-def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
+def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Files named as images, and folders elsewhere, which are refused and not looked into."""
     for path in _listed(folder):
         if path.is_dir():
-            continue
-        if path.suffix.lower() in SUFFIXES:
+            if _leads_out(root, path):
+                yield view, path
+        elif path.suffix.lower() in SUFFIXES:
             yield view, path
         else:
             strange.append(path)
 
 
+def _leads_out(root: Path, path: Path) -> bool:
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
 def _check_inside(root: Path, path: Path) -> None:
     """It must be a file that lies in the folder when links are followed."""
-    true = Path(os.path.realpath(path))
-    if not true.is_relative_to(os.path.realpath(root)):
-        raise FileError(path, "it is a link that leads out of the folder: copy the image instead.")
+    if _leads_out(root, path):
+        raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
     try:
-        regular = stat.S_ISREG(true.stat().st_mode)
+        regular = stat.S_ISREG(path.stat().st_mode)
     except OSError as error:
         raise FileError(path, f"it cannot be read ({error.strerror}).") from error
     if not regular:

@@ -12,6 +12,7 @@ from typing import Any
 
 from eigenkit.files import FileError, atomic
 from eigenkit.images.annotator import ImageAnnotator
+from eigenkit.images.extraction import in_cache
 from eigenkit.images.files import ImageSet
 from eigenkit.images.model_file import load_annotator, save_annotator
 from eigenkit.models import versions
@@ -62,10 +63,11 @@ class FinishedFolds:
         """Keep a fold; the figures are written last, so where they are, the model is too."""
         if self.folder is None:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        save_annotator(model, self._place(number, ".ek"))
-        with atomic(self._place(number, ".json")) as stream:
-            stream.write(json.dumps(asdict(found)).encode())
+        with in_cache(self.folder.parents[1]):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_annotator(model, self._place(number, ".ek"))
+            with atomic(self._place(number, ".json")) as stream:
+                stream.write(json.dumps(asdict(found)).encode())
 
     def forget(self) -> None:
         """Remove the files when all folds are finished."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator
-from eigenkit.images.comparison import Comparison, as_records, verdict
+from eigenkit.images.comparison import Comparison, as_records, learned_vectors, verdict
 from eigenkit.images.descriptors import sees
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
 from eigenkit.images.extraction import Tell, Vectors, subset, watched
@@ -79,7 +79,7 @@ def fitted_record(
 
 
 def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
-    """What the kernels whose evidence is drawn add, term by term; others are not known here."""
+    """What the pyramid kernels add, term by term; others are not known here."""
     found: list[dict[str, float]] = [{} for _ in range(EVIDENCE if pieces else 0)]
     for piece in pieces:
         for parts, share in zip(found, piece.shares.sum(axis=0), strict=False):
@@ -155,7 +155,7 @@ def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> di
     S, limits = np.zeros(comparison.Y.shape), np.zeros(comparison.Y.shape)
     for model, test in comparison.held_out:
         sets = [comparison.sets[int(i)] for i in test]
-        vectors = subset(comparison.vectors, test)
+        vectors = {**subset(comparison.vectors, test), **learned_vectors(model, sets)}
         S[test], part = _explained(model, sets, comparison.Y[test], vectors, tell)
         limits[test] = model.thresholds_
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
@@ -194,7 +194,7 @@ def _explained(
 def _reason(why: Explanation, terms: np.ndarray) -> Reason:
     """What is shown of an explanation: the evidence of some terms, and their largest parts."""
     evidence = [replace(piece, shares=piece.shares[:, terms]) for piece in why.evidence]
-    drawn = {piece.kernel for piece in evidence}
+    drawn = {piece.kernel for piece in _placed(evidence)}
     return Reason(why.neighbours, evidence, [_parts(why, int(j), drawn) for j in terms])
 
 
@@ -214,7 +214,6 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
     spread = dict.fromkeys([min(sizes), max(sizes)])
     other = comparison.recommended != CHOSEN
     how = Counter(_how_chosen(model) for model in models)
-    few = {term for model in models for term in model.few_}
     names = dict.fromkeys(name for model in models for name in model.weights_)
     return {
         "title": title,
@@ -231,8 +230,13 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
         "sees": _sees(models),
         "weights_chosen": "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
         + "; weights are means over folds",
-        "few": [term for term in models[0].terms_ if term in few],
+        "few": _named([model.few_ for model in models]),
+        "unlearned": _named([model.unlearned_ for model in models]),
     }
+
+
+def _named(lists: Sequence[list[str]]) -> list[str]:
+    return list(dict.fromkeys(term for names in lists for term in names))
 
 
 def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
@@ -244,6 +248,7 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
         "sees": _sees([model]),
         "weights_chosen": _how_chosen(model),
         "few": model.few_,
+        "unlearned": model.unlearned_,
     }
 
 
@@ -286,12 +291,17 @@ def _sets(
         {**_one_set(one, P[i], chosen[i], Y[i]), **_shown(reasons[i], drawn[i])}
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
-    pieces = [piece for why in reasons for piece in why.evidence]
+    pieces = [piece for why in reasons for piece in _placed(why.evidence)]
     return {
         "sets": rows,
         "train": _neighbours(model, reasons),
         "grids": {piece.kernel: _grid(piece, model.size_[1]) for piece in pieces},
     }
+
+
+def _placed(pieces: Sequence[Evidence]) -> list[Evidence]:
+    """Those that can be drawn: it is known where in the picture their points lie."""
+    return [piece for piece in pieces if piece.places is not None]
 
 
 def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -335,13 +345,13 @@ def _neighbours(model: ImageAnnotator, reasons: Sequence[Reason]) -> dict[str, A
 
 def _grid(piece: Evidence, width: int) -> dict[str, Any]:
     """Where the points of a kernel lie, in thousandths of the sides."""
-    places = (1000 * piece.places).round().astype(int).ravel().tolist()
+    places = (1000 * np.asarray(piece.places)).round().astype(int).ravel().tolist()
     return {"radius": piece.radius, "width": width, "places": places}
 
 
 def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:
     """Parts of the points of the first pictures, as integers up to 100."""
-    pieces = [piece for piece in pieces if piece.picture < PICTURES]
+    pieces = [piece for piece in _placed(pieces) if piece.picture < PICTURES]
     top = max((float(np.abs(piece.shares).max()) for piece in pieces), default=0.0)
     if not top > 0:
         return []

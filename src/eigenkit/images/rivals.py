@@ -162,6 +162,7 @@ RIVALS: dict[str, Callable[[Fold], Scores]] = {
     CHOSEN: lambda fold: fold.chosen,
     "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
     "set kernels, learned weights": lambda fold: by_weights(fold, "learned"),
+    "set kernels, half equal and half learned": lambda fold: by_weights(fold, "half"),
     "best single kernel": lambda fold: by_weights(fold, "best"),
     "one program per term (SVM1)": one_program_per_term,
     "single images, discriminant (Z&P)": image_wise,
@@ -173,6 +174,7 @@ FITTED: dict[str, dict[str, str]] = {
     CHOSEN: {},
     "set kernels, equal weights": {"kernels": "default", "weights": "equal"},
     "set kernels, learned weights": {"kernels": "default", "weights": "learned"},
+    "set kernels, half equal and half learned": {"kernels": "default", "weights": "half"},
     "best single kernel": {"kernels": "default", "weights": "best"},
     PLAIN: {"kernels": "pooled"},
 }

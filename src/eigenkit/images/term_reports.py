@@ -15,6 +15,9 @@ from eigenkit.numerics.linalg import Array
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
+# The share of the sets left out from which on a term is predicted for nearly all of them, and how
+# many standard errors above chance the AUC of a term has to be.
+NEARLY_ALL, ERRORS = 0.9, 2.0
 OTHERS = "every set predicted by others"
 UNSEEN = "every view of a set predicted by other sets without that view"
 
@@ -57,6 +60,28 @@ def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
     what = f"terms with fewer than {FEW} sets or with all of them are learned badly or not at all"
     tell_names(few, what, stacklevel=6)
     return few
+
+
+def unlearned_terms(reports: Sequence[TermReport], chosen: np.ndarray, n: int) -> list[str]:
+    """Terms that nearly all of n sets left out are given though nothing is known, with a warning.
+
+    Where scores say nothing of a term, F1 is best if all sets are given it. ``chosen`` says which
+    of them are; the AUC of scores that say nothing differs from 1/2 by sqrt((n + 1) / (12 m (n -
+    m))) on average, if m sets carry the term (Mann and Whitney).
+    """
+    given = chosen.mean(axis=0) >= NEARLY_ALL
+    found = [r.term for r, all_ in zip(reports, given, strict=True) if all_ and _by_chance(r, n)]
+    what = (
+        "terms are predicted for nearly every set, which has the best F1, as nothing was learned "
+        "of them: their AUC on sets left out cannot be told from chance"
+    )
+    tell_names(found, what, stacklevel=6)
+    return found
+
+
+def _by_chance(report: TermReport, n: int) -> bool:
+    m = report.support
+    return 0 < m < n and report.auc <= 0.5 + ERRORS * np.sqrt((n + 1) / (12 * m * (n - m)))
 
 
 def is_learnable(Y: Array) -> np.ndarray:

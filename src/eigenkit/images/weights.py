@@ -19,7 +19,9 @@ from eigenkit.numerics.threads import ahead
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 
-WEIGHTS = ("each", "equal", "learned", "half", "best")
+# Which "auto" chooses from, and all that can be asked for.
+CHOICES = ("each", "equal", "learned", "half")
+WEIGHTS = (*CHOICES, "best", "auto")
 IN_WORDS = {how: f"{how} weights" for how in WEIGHTS} | {"each": "a regression for each"}
 TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
 # Rows of kernels that are summed at a time.
@@ -215,9 +217,10 @@ def fit_judged(
 
     The scores of one regression for sets left out are exact. Those of several are not: what is
     fitted to scores of sets left out finds that a set is the less like those of its own terms as it
-    is not among them, which is true of no new set. So folds (or the trials) are fitted without
-    their new sets from the beginning. Folds also say whether the second regression is any good;
-    trials of unseen views have half of the sets, too few for it to show, and it stays.
+    is not among them, which is true of no new set. So all regressions of folds (or of the trials)
+    are fitted without their new sets; those of folds keep the kernels, which know no terms. Folds
+    also say whether the second regression is any good; trials of unseen views have half of the
+    sets, too few for it to show, and it stays.
     """
     whole = fit_committee((mixed(K, theta) for theta in thetas), Y, groups)
     in_folds = trials is None
@@ -269,16 +272,24 @@ def choose_kernels(
     fitted: Sequence[ViewKernel],
     trials: Callable[[], Iterable[Trial]],
 ) -> tuple[Candidate, dict[str, float]]:
-    """Which kernels, by their sum with equal weights; and the quality of every choice."""
+    """Which kernels, by their sum with equal weights; their weights; what every choice reaches."""
     candidates = [
         Candidate(name + words, equal_weights(used, fitted, within))
         for name, used in subsets(kernels, fitted, weights).items()
         for words, within in with_views(fitted, used)
     ]
     best, scores = choose(trials(), candidates)
-    how = "equal" if np.count_nonzero(best.base) == 1 else weights
-    chosen = Candidate(best.kernels, best.base, how, [kernel.plan.name for kernel in fitted])
-    return chosen, {c.kernels: x for c, x in zip(candidates, scores, strict=False)}
+    asked = CHOICES if weights == "auto" else (weights,)
+    parts = [kernel.plan.name for kernel in fitted]
+    ways = [
+        Candidate(best.kernels, best.base, how, parts)
+        for how in (asked if np.count_nonzero(best.base) > 1 else ("equal",))
+    ]
+    chosen, of_ways = choose(trials(), ways)
+    found = {c.kernels: x for c, x in zip(candidates, scores, strict=False)}
+    return chosen, found | {
+        f"{way.kernels}, {IN_WORDS[way.how]}": x for way, x in zip(ways, of_ways, strict=False)
+    }
 
 
 def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:

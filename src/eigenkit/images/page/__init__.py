@@ -96,18 +96,35 @@ def _facts(record: dict[str, Any]) -> dict[str, str]:
     return found
 
 
+# Behind the names of terms that a list of the record names, and what that means.
+_MARKS = {
+    "few": (" *", "few sets: its figures say little."),
+    "unlearned": (
+        " †",
+        "nothing was learned of it: its AUC on the training sets left out cannot be told from "
+        "chance, and it is predicted for nearly every set, which has the best F1.",
+    ),
+}
+
+
+def _marked(record: dict[str, Any], term: str) -> str:
+    marks = (mark for key, (mark, _) in _MARKS.items() if term in record[key])
+    return visible(term) + "".join(marks)
+
+
 def _terms(record: dict[str, Any]) -> str:
     rows = [
         [
-            visible(t["name"]) + " *" * (t["name"] in record["few"]),
+            _marked(record, t["name"]),
             str(t["support"]),
             *(number(t[key]) for key in ("f1", "precision", "recall", "auc")),
         ]
         for t in sorted(record["terms"], key=lambda t: -t["support"])
     ]
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
-    few = "* few sets: its figures say little." * bool(record["few"])
-    return table_html(Table("How well each term is predicted", titles, rows, note=few))
+    notes = " ".join(f"{mark} {words}" for key, (mark, words) in _MARKS.items() if record[key])
+    notes = notes.strip()
+    return table_html(Table("How well each term is predicted", titles, rows, note=notes))
 
 
 def _weights(record: dict[str, Any]) -> str:

@@ -121,26 +121,33 @@ function step(by) {
 
 // -- one set ------------------------------------------------------------------------
 
-// How much the points of a picture speak for a term, spread over their patches.
-function heat(pieces, j, width, height) {
+// How much the points of a picture speak for a term, spread over their patches: the ink of a point
+// is its share, however large its patch is and however much of it lies outside.
+function heat(pieces, grids, j, width, height) {
   const total = new Float32Array(width * height);
   for (const piece of pieces) {
-    const shares = piece.shares[j];
-    const grid = run.grids[piece.kernel];
+    const grid = grids[piece.kernel];
     const reach = Math.max(2, grid.radius * width / grid.width);
-    for (let k = 0; k < shares.length; k++) {
-      const x0 = grid.places[2 * k] / 1000 * width, y0 = grid.places[2 * k + 1] / 1000 * height;
-      const [top, bottom] = [Math.max(0, Math.floor(y0 - 2 * reach)), Math.min(height, Math.ceil(y0 + 2 * reach))];
-      const [left, right] = [Math.max(0, Math.floor(x0 - 2 * reach)), Math.min(width, Math.ceil(x0 + 2 * reach))];
-      for (let y = top; y < bottom; y++) {
-        for (let x = left; x < right; x++) {
-          const d = ((x - x0) ** 2 + (y - y0) ** 2) / (reach * reach);
-          total[y * width + x] += shares[k] * Math.exp(-d);
-        }
-      }
-    }
+    piece.shares[j].forEach((share, k) => {
+      const x = grid.places[2 * k] / 1000 * width, y = grid.places[2 * k + 1] / 1000 * height;
+      spread(total, share, bell(x, reach, width), bell(y, reach, height), width);
+    });
   }
   return total;
+}
+
+// Along one side, a Gaussian around a place, with the sum one: where it begins, and its weights.
+function bell(at, reach, side) {
+  const start = Math.max(0, Math.floor(at - 2 * reach)), stop = Math.min(side, Math.ceil(at + 2 * reach));
+  const weights = Array.from({ length: stop - start }, (_, i) => Math.exp(-(((start + i - at) / reach) ** 2)));
+  const sum = weights.reduce((a, b) => a + b, 0);
+  return { start, weights: weights.map((w) => w / sum) };
+}
+
+function spread(total, share, across, down, width) {
+  down.weights.forEach((v, y) => {
+    across.weights.forEach((w, x) => { total[(down.start + y) * width + across.start + x] += share * v * w; });
+  });
 }
 
 function paint(canvas, total, most) {
@@ -162,7 +169,7 @@ function maps(evidence, views) {
     const pieces = evidence.filter((e) => e.picture === i);
     if (!pieces.length) continue;
     const width = img.naturalWidth || 96, height = img.naturalHeight || 96;
-    const totals = new Map(terms.map((j) => [j, heat(pieces, j, width, height)]));
+    const totals = new Map(terms.map((j) => [j, heat(pieces, run.grids, j, width, height)]));
     for (const total of totals.values()) for (const v of total) most = Math.max(most, Math.abs(v));
     found.push({ over, width, height, totals });
   }
@@ -177,7 +184,7 @@ function row(bars, label, share, kind, text) {
 
 const kernelName = (name) => (run.sees[name] ? run.sees[name] + " (" + name + ")" : name);
 
-// What kernels add to the score of a term; of a training set, those whose evidence is drawn.
+// What kernels add to the score of a term; of a training set, those that are pyramids.
 function parts(set, j) {
   const rows = set.parts[j] || [];
   if (!rows.length) return [];
@@ -191,7 +198,7 @@ function parts(set, j) {
   }
   const text = whole
     ? "Log-odds: they add up to " + sum.toFixed(2).replace("-", "−") + ". The larger the sum, the more probable is the term."
-    : "Log-odds of what is drawn; for training sets, other kernels are not taken apart.";
+    : "Log-odds of the pyramid kernels; for training sets, other kernels are not taken apart.";
   return [make("h3", { text: "What speaks for " + termName(j) }), bars, make("p", { class: "note", text })];
 }
 
@@ -214,7 +221,7 @@ function detail(set) {
     return { img, over, i };
   });
   const evidence = set.evidence;
-  const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels can show, and none of them counts here." });
+  const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels of patches can show, and none of them counts here." });
   const reasons = make("div", {}), bars = make("div", { class: "bars" }), buttons = [];
   let drawn = null;
   function draw(j) {
