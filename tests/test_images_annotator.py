@@ -918,6 +918,27 @@ def test_evidence_lies_where_the_thing_is():
     assert left > 4 * abs(right)
 
 
+def test_fisher_vectors_have_parts_at_points_too():
+    """They add up, and a term that is a thing on the left has its evidence on the left."""
+    rng = np.random.default_rng(0)
+
+    def picture(left):
+        image = rng.uniform(0.85, 1, (64, 64))
+        image[24:40, 8:24] -= 0.8 * left
+        return image
+
+    y = np.arange(40) % 2
+    sets = [ImageSet.from_arrays(f"s{i}", [picture(has)] * 2) for i, has in enumerate(y)]
+    plan = Plan("sift-16", "fisher", {"n_gaussians": 1})
+    model = ImageAnnotator([plan], size=(64, 64)).fit(sets, np.column_stack([y, 1 - y]))
+    why = model.explain(ImageSet.from_arrays("new", [picture(True), picture(True)]))
+    shares = sum(piece.shares.sum(axis=0) for piece in why.evidence)
+    np.testing.assert_allclose(shares, why.kernels["sift-16 fisher"], rtol=1e-4)
+    for piece in why.evidence:
+        left, right = (piece.shares[piece.places[:, 0] == x, 0].sum() for x in (0.25, 0.75))
+        assert left > 0.5 > 0 > right
+
+
 def test_coefficients_without_sets_are_those_of_a_fit_without_them():
     K, Y = problem()
     alpha = np.array([0.3, 2.0, 0.3])

@@ -16,9 +16,11 @@ from browsing import Visit, needs_browser
 from eigenkit.evaluation.metrics import auc_per_label, rates_of
 from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
+from eigenkit.images.descriptors import grid
 from eigenkit.images.page import render_page, write_page
 from eigenkit.images.record import (
     _held_out_evidence,
+    _placed,
     compared_record,
     fitted_record,
     predicted_record,
@@ -349,6 +351,19 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     slopes = _slopes(model, Spectrum.of(K).coefficients_of_each(T, model.alpha_) @ targets.back)
     A = others.coefficients_of_each(T[rest], model.alpha_) @ targets.back
     np.testing.assert_allclose(shares, slopes * (K[5, rest] @ A), atol=1e-4)
+
+
+def test_a_page_has_a_point_for_every_radius_of_patches_and_loses_no_share():
+    sets, Y, terms = make_shapes(24, size=64)
+    plan = Plan("dense_sift-16", "fisher", {"n_gaussians": 4})
+    model = ImageAnnotator([plan], size=(64, 64), weights="equal").fit(sets, Y, terms)
+    why = model.explain(sets[0])
+    assert len(why.evidence[0].places) == 25
+    for piece, pooled in zip(why.evidence, _placed(why.evidence, (64, 64)), strict=True):
+        np.testing.assert_allclose(pooled.places * 64, grid((64, 64), 16))
+        np.testing.assert_allclose(pooled.shares.sum(axis=0), piece.shares.sum(axis=0))
+        corner = piece.shares[[0, 1, 5, 6]].sum(axis=0)  # those halfway belong to the first
+        np.testing.assert_allclose(pooled.shares[0], corner)
 
 
 def test_nothing_is_drawn_of_points_whose_places_are_not_known():

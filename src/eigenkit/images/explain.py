@@ -7,11 +7,14 @@ terms has one). The pyramid kernel is linear in its features (bin b, number t): 
     g(b, t) = sum_T a_T sqrt(step_b) [T has more than t points in b] / |T|
 
 a bin with n points of S gives sqrt(step_b) (g(b, 0) + ... + g(b, n - 1)) / |S|, shared equally by
-its n points: so every point of an image has its part, and the parts add up.
+its n points: so every point of an image has its part, and the parts add up. The kernel of Fisher
+vectors is linear in numbers that are roots of sums over points, x = sign(F) sqrt|F| / |S|: every
+point has its part in F, and that part times x / F in the score.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +24,9 @@ from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel
+from eigenkit.kernels.sets import FisherVectors
 from eigenkit.numerics.linalg import Array
+from eigenkit.shell import lacks
 
 NEIGHBOURS = 5
 # The name of the part of the regression on the probabilities of all terms.
@@ -72,7 +77,8 @@ class Explanation:
     neighbours : list of (name, similarity, terms)
         The labelled sets that are most alike.
     evidence : list of Evidence
-        Where in the pictures the parts of the pyramid kernels lie; empty without such kernels.
+        Where in the pictures the parts of pyramids and Fisher vectors lie; empty without such
+        kernels.
     """
 
     name: str
@@ -102,19 +108,27 @@ class Explainer:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.pyramids = [
-            (j, _Pyramid(model, kernel))
+        self.by_points = [
+            (j, _BY_POINTS[kernel.plan.kind](model, kernel))
             for j, kernel in enumerate(model._kernels_)
-            if kernel.plan.kind == "pyramid" and model._thetas_[:, j].any()
+            if kernel.plan.kind in _BY_POINTS and model._thetas_[:, j].any()
         ]
 
     @property
     def descriptors(self) -> list[Descriptor]:
         """The descriptors whose vectors :meth:`evidence` needs."""
-        return list({p.descriptor.name: p.descriptor for _, p in self.pyramids}.values())
+        return list({p.descriptor.name: p.descriptor for _, p in self.by_points}.values())
 
-    def __call__(self, one: ImageSet, vectors: Vectors | None = None) -> Explanation:
-        """The explanation of a set, whose vectors may be known already."""
+    def __call__(
+        self,
+        one: ImageSet,
+        vectors: Vectors | None = None,
+        drawn: Callable[[Array], np.ndarray] | None = None,
+    ) -> Explanation:
+        """The explanation of a set, whose vectors may be known already.
+
+        ``drawn`` says by the scores of which terms there is to be evidence; by default of all.
+        """
         model = self.model
         vectors = vectors or model._vectors([one])
         K, own = model._each_kernel([one], vectors)
@@ -124,6 +138,7 @@ class Explainer:
         if model._second_ is not None:
             parts[ALL_TERMS] = model._second_.scores(scores[None])[0]
             scores = scores + parts[ALL_TERMS]
+        A = model._coefficients_ if drawn is None else model._coefficients_[:, :, drawn(scores)]
         return Explanation(
             name=one.name,
             terms=model.terms_,
@@ -133,31 +148,26 @@ class Explainer:
             base=model._intercept_,
             kernels=parts,
             neighbours=nearest_sets(model, model._rows(K, own, 0)[0]),
-            evidence=self.evidence(one, vectors, model._coefficients_),
+            evidence=self.evidence(one, vectors, A),
         )
 
     def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
-        """Where the parts of the pyramid kernels lie; A: coefficients of all regressions."""
+        """Where the parts of kernels lie that have them; A: coefficients of all regressions."""
         own = [k.view is None or k.view in one.views for k in self.model._kernels_]
         each = _coefficients(self.model, np.array(own, dtype=float), A)
         return [
             piece
-            for j, pyramid in self.pyramids
-            for piece in pyramid.evidence(one, vectors, each[j])
+            for j, kernel in self.by_points
+            for piece in kernel.evidence(one, vectors, each[j])
         ]
 
 
-class _Pyramid:
-    """The parts of points in scores, by one pyramid kernel."""
+class _Points:
+    """The parts of points in scores, by one kernel."""
 
     def __init__(self, model: Any, kernel: ViewKernel) -> None:
         self.model, self.kernel = model, kernel
         self.descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
-        counts = kernel.kernel_.counts_[model._labelled_]
-        self.sizes = np.sqrt(kernel.kernel_._square(counts))
-        self.features = kernel.kernel_.features(counts).tocsc()
-        self.most = kernel.kernel_.counts_.max(axis=0).toarray().ravel()
-        self.start = np.cumsum(self.most) - self.most
 
     def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
         places = self.descriptor.places(self.model.size_)
@@ -175,6 +185,29 @@ class _Pyramid:
 
     def shares(self, points: Array, A: Array) -> Array:
         """The part of every point of one set in sum_T A_T K(S, T): (n_points, n_terms)."""
+        lacks(self, "shares")
+
+
+class _Fisher(_Points):
+    """By Fisher vectors."""
+
+    def shares(self, points: Array, A: Array) -> Array:
+        kernel: FisherVectors = self.kernel.kernel_
+        return kernel.shares(points, kernel.weights_of(self.model._labelled_, A))
+
+
+class _Pyramid(_Points):
+    """By a pyramid."""
+
+    def __init__(self, model: Any, kernel: ViewKernel) -> None:
+        super().__init__(model, kernel)
+        counts = kernel.kernel_.counts_[model._labelled_]
+        self.sizes = np.sqrt(kernel.kernel_._square(counts))
+        self.features = kernel.kernel_.features(counts).tocsc()
+        self.most = kernel.kernel_.counts_.max(axis=0).toarray().ravel()
+        self.start = np.cumsum(self.most) - self.most
+
+    def shares(self, points: Array, A: Array) -> Array:
         bins = self.kernel.kernel_.bins_
         path = bins.paths(points)
         known = path >= 0
@@ -198,6 +231,10 @@ class _Pyramid:
         parts = np.add.reduceat(g, np.cumsum(held) - held, axis=0)
         steps = self.kernel.kernel_.bins_.steps[filled]
         return np.asarray(np.sqrt(steps)[:, None] * parts)
+
+
+# The kinds of kernels whose parts lie at points.
+_BY_POINTS: dict[str, type[_Points]] = {"pyramid": _Pyramid, "fisher": _Fisher}
 
 
 def _coefficients(model: Any, own: Array, A: Array) -> Array:

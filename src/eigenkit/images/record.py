@@ -14,6 +14,7 @@ import numpy as np
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.comparison import Comparison, as_records, learned_vectors, verdict
 from eigenkit.images.descriptors import sees
+from eigenkit.images.descriptors.frame import grid
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
 from eigenkit.images.extraction import Tell, Vectors, subset, watched
 from eigenkit.images.files import ImageSet, pillow
@@ -52,7 +53,7 @@ class Reason(NamedTuple):
     """What is shown beside the terms of a set."""
 
     near: list[tuple[str, float, list[str]]]
-    evidence: list[Evidence]  # of the terms that are drawn
+    evidence: list[Evidence]  # what is drawn, of the terms that are
     parts: list[dict[str, float]]  # for each of these, what kernels add to its log-odds
 
 
@@ -67,7 +68,7 @@ def fitted_record(
     np.fill_diagonal(K, -np.inf)
     evidence = _held_out_evidence(model, labelled, _drawn_terms(model, model._held_out_), tell)
     reasons = [
-        Reason(nearest_sets(model, row), pieces, _sums(pieces))
+        Reason(nearest_sets(model, row), _placed(pieces, model.size_), _sums(pieces))
         for row, pieces in zip(K, evidence, strict=True)
     ]
     unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
@@ -79,7 +80,7 @@ def fitted_record(
 
 
 def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
-    """What the pyramid kernels add, term by term; others are not known here."""
+    """What kernels with evidence add, term by term; others are not known here."""
     found: list[dict[str, float]] = [{} for _ in range(EVIDENCE if pieces else 0)]
     for piece in pieces:
         for parts, share in zip(found, piece.shares.sum(axis=0), strict=False):
@@ -95,12 +96,12 @@ def _held_out_evidence(
 ) -> list[list[Evidence]]:
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)
-    if not explainer.pyramids:
+    if not explainer.by_points:
         return [[] for _ in labelled]
     vectors = model._vectors(labelled, explainer.descriptors)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
     parts = [np.flatnonzero(group == name) for name in group]
-    used = [j for j, _ in explainer.pyramids]
+    used = [j for j, _ in explainer.by_points]
     members = np.flatnonzero(model._thetas_[:, used].any(axis=1))
     lefts = [_lefts(model, int(m), parts) for m in members]
     found = []
@@ -184,17 +185,18 @@ def _explained(
     explainer = Explainer(model)
     found = []
     for k in watched("evidence", range(len(sets)), len(sets), tell):
-        found.append(explainer(sets[k], vectors and subset(vectors, [k])))
+        own = vectors and subset(vectors, [k])
+        found.append(explainer(sets[k], own, lambda s: _drawn_terms(model, s[None])[0]))
     S = np.array([why.scores for why in found])
     drawn = _drawn_terms(model, S)
-    reasons = [_reason(why, terms) for why, terms in zip(found, drawn, strict=True)]
+    reasons = [_reason(model, why, terms) for why, terms in zip(found, drawn, strict=True)]
     return S, _sets(model, sets, S, Y, reasons, tell)
 
 
-def _reason(why: Explanation, terms: np.ndarray) -> Reason:
-    """What is shown of an explanation: the evidence of some terms, and their largest parts."""
-    evidence = [replace(piece, shares=piece.shares[:, terms]) for piece in why.evidence]
-    drawn = {piece.kernel for piece in _placed(evidence)}
+def _reason(model: ImageAnnotator, why: Explanation, terms: np.ndarray) -> Reason:
+    """What is shown of an explanation with evidence of these terms, and their largest parts."""
+    evidence = _placed(why.evidence, model.size_)
+    drawn = {piece.kernel for piece in evidence}
     return Reason(why.neighbours, evidence, [_parts(why, int(j), drawn) for j in terms])
 
 
@@ -291,7 +293,7 @@ def _sets(
         {**_one_set(one, P[i], chosen[i], Y[i]), **_shown(reasons[i], drawn[i])}
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
-    pieces = [piece for why in reasons for piece in _placed(why.evidence)]
+    pieces = [piece for why in reasons for piece in why.evidence]
     return {
         "sets": rows,
         "train": _neighbours(model, reasons),
@@ -299,9 +301,24 @@ def _sets(
     }
 
 
-def _placed(pieces: Sequence[Evidence]) -> list[Evidence]:
-    """Those that can be drawn: it is known where in the picture their points lie."""
-    return [piece for piece in pieces if piece.places is not None]
+def _placed(pieces: Sequence[Evidence], size: tuple[int, int]) -> list[Evidence]:
+    """Those that can be drawn, as it is known where in the picture their points lie."""
+    return [_pooled(piece, size) for piece in pieces if piece.places is not None]
+
+
+def _pooled(piece: Evidence, size: tuple[int, int]) -> Evidence:
+    """With the points that a page has room for: at most one for every radius of the patches.
+
+    Points between these are a part of the nearest; their patches overlap by more than a half.
+    """
+    sides = np.array(size[::-1])
+    centres, own = grid(size, int(piece.radius or 1)), np.asarray(piece.places) * sides
+    if len(centres) >= len(own):
+        return piece
+    nearest = np.argmin(np.sum((own[:, None] - centres) ** 2, axis=2), axis=1)
+    shares = np.zeros((len(centres), piece.shares.shape[1]))
+    np.add.at(shares, nearest, piece.shares)
+    return replace(piece, places=centres / sides, shares=shares)
 
 
 def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -351,7 +368,7 @@ def _grid(piece: Evidence, width: int) -> dict[str, Any]:
 
 def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:
     """Parts of the points of the first pictures, as integers up to 100."""
-    pieces = [piece for piece in _placed(pieces) if piece.picture < PICTURES]
+    pieces = [piece for piece in pieces if piece.picture < PICTURES]
     top = max((float(np.abs(piece.shares).max()) for piece in pieces), default=0.0)
     if not top > 0:
         return []

@@ -184,7 +184,7 @@ function row(bars, label, share, kind, text) {
 
 const kernelName = (name) => (run.sees[name] ? run.sees[name] + " (" + name + ")" : name);
 
-// What kernels add to the score of a term; of a training set, those that are pyramids.
+// What kernels add to the score of a term; of a training set, those that have evidence.
 function parts(set, j) {
   const rows = set.parts[j] || [];
   if (!rows.length) return [];
@@ -221,7 +221,7 @@ function detail(set) {
     return { img, over, i };
   });
   const evidence = set.evidence;
-  const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels of patches can show, and none of them counts here." });
+  const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramids and Fisher vectors of patches can show, and none of them counts here." });
   const reasons = make("div", {}), bars = make("div", { class: "bars" }), buttons = [];
   let drawn = null;
   function draw(j) {

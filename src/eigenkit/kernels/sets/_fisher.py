@@ -122,6 +122,31 @@ class FisherVectors(SetKernel):
     def _square(self, sets: Array) -> Array:
         return np.asarray(np.sum(sets * sets, axis=1))
 
+    def weights_of(self, rows: np.ndarray, A: Array) -> Array:
+        """W with sum_T A_T K(S, T) = x(S) W, T being some sets seen in fit, x(S) those numbers."""
+        return np.asarray(self._fit_sets_[rows].T @ A)
+
+    def shares(self, points: Array, W: Array) -> Array:
+        """The part of every point of one set in x(S) W: (n_points, n_columns).
+
+        With the gradient F = sum_p F_p and x = sign(F) sqrt|F| / length, it is F_p (x / F) W.
+        """
+        if self.mixture_ is None or not len(points):
+            return np.zeros((len(points), W.shape[1]))
+        n, mixture = len(points), self.mixture_
+        (F,) = _gradients(mixture, points, np.array([n]))
+        root = np.sqrt(np.abs(F))
+        length = float(np.linalg.norm(root)) or 1.0
+        slope = np.divide(1 / (n * length), root, out=np.zeros_like(root), where=root > 0)
+        first, second = (W * slope[:, None]).reshape(2, *mixture.means.shape, -1)
+        R, shares = mixture.responsibilities(points), np.zeros((n, W.shape[1]))
+        p = np.sqrt(mixture.weights)
+        for i, (m, s) in enumerate(zip(mixture.means, mixture.deviations, strict=True)):
+            z = (points - m) / s
+            part = z @ first[i] + (z**2 - 1) @ second[i] / np.sqrt(2)
+            shares += R[:, i : i + 1] * part / p[i]
+        return shares
+
 
 def _gradients(mixture: Mixture, points: Array, sizes: np.ndarray) -> Array:
     k, d = mixture.means.shape
