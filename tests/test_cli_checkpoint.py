@@ -116,6 +116,6 @@ def test_a_state_of_other_sparse_values_is_refused() -> None:
 
 def test_a_checkpoint_needs_blocks() -> None:
     assert "--no-stream is given" in _fit("a.ek", "--checkpoint", "s.ek", "--no-stream", code=2)
-    assert "alpha or components are to be chosen" in _fit(
+    assert "alpha or components have to be given" in _fit(
         "a.ek", "--checkpoint", "s.ek", "--alpha", "cv", code=2
     )

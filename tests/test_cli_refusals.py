@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +53,8 @@ def run(line: str, code: int = 0) -> str:
         ("fit n.csv --labels y1,y2 -m pls --alpha cv -o m.ek", "--alpha: pls has no parameter"),
         ("fit c.csv --labels k -m lda --components 9 -o m.ek", "--components: 9 exceeds 1"),
         ("fit c.csv --labels k -m lda --set priors=1 -o m.ek", "--set: priors=1 is not valid"),
+        ("fit c.csv --labels k --stream --quality --cv 3 -o m.ek", "--quality: it needs all rows"),
+        ("fit c.csv --labels k -m kernel_lda --set kernel_params=3 -o m.ek", "--set: kernel_par"),
         ("test c.csv --labels k --jobs 0", "--jobs: 0 is not valid"),
         ("test c.csv --labels k --level nan --permutations 9", "--level: nan is not valid"),
         ("test c.csv --labels k --alpha inf --permutations 9", "--alpha: inf is not valid"),
@@ -66,16 +71,25 @@ def test_nobody_types_none() -> None:
     assert "give at most 1, or leave it out for all" in told
 
 
-@pytest.mark.parametrize("methods", ["lda,cca", "regec,cca"])
-def test_the_recommended_command_leaves_out_what_the_method_has_no_use_for(methods: str) -> None:
-    for number in ("cv", "1"):
-        told = run(f"compare c.csv --labels k -m {methods} --components {number} --cv 2")
-        command = told[told.rindex("eigenkit fit") :].removeprefix("eigenkit ")
-        assert "wrote model.ek" in run(f"{command} --force")
+@pytest.mark.parametrize("best", ["lda", "regec", "cca"])
+@pytest.mark.parametrize("number", ["cv", "1"])
+def test_the_recommended_command_leaves_out_what_the_method_has_no_use_for(
+    best: str, number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def won(run: Any) -> Any:
+        return next(method for method in run.methods if method.name == best)
+
+    monkeypatch.setattr("eigenkit.report.words.recommended", won)
+    told = run(f"compare c.csv --labels k -m lda,regec,cca --components {number} --cv 2 --json")
+    command = json.loads(told)["next"].removeprefix("eigenkit ")
+    assert f"--method {best}" in command
+    used = best == "cca" or (best, number) == ("lda", "1")
+    assert ("--components" in command) is used
+    assert "wrote model.ek" in run(command)
 
 
 def test_parameters_are_written_as_in_json_or_python() -> None:
-    for value in ("False", "false"):
+    for value in ("False", "false", "True,False"):
         run(f"fit n.csv --labels y1,y2 -m pls --set scale={value} -o m.ek --force")
     run("fit c.csv --labels k -m lda --set priors=0.3,0.7 -o m.ek --force")
     run("fit c.csv --labels k -m lda --set priors=None -o m.ek --force")
@@ -88,8 +102,8 @@ def test_a_fit_in_blocks_says_that_its_quality_was_not_measured() -> None:
 
 def test_scores_and_probabilities_are_not_for_numbers() -> None:
     run("fit n.csv --labels y1,y2 -m pls -o m.ek")
-    for option in ("--scores", "--proba"):
-        assert f"for {option}: it is for classes and labels" in run(
+    for option in ("--scores", "--proba", "--long", "--top 2"):
+        assert f"for {option.split()[0]}: it is for classes and labels" in run(
             f"predict m.ek n.csv {option}", code=2
         )
 
@@ -112,7 +126,31 @@ def test_a_full_disk_gets_a_sentence_with_json_too() -> None:
     assert (done.returncode, done.stderr) == (1, "error: no space left on device.\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_wrong_usage_on_a_full_disk_has_no_traceback_either() -> None:
+    words = "fit c.csv --labels k -m lda --components 9 -o m.ek --json"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "eigenkit", *words.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that takes no files")
 def test_errors_of_writing_name_the_output_and_not_its_temporary_name() -> None:
     told = run("fit c.csv --labels k -o /proc/m.ek", code=1)
-    assert "error: /proc/m.ek: it cannot be written" in told
+    assert "error: /proc/m.ek: it" in told  # cannot be written, or its folder is not writable
+    assert ".part" not in told
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_nothing_takes_the_place_of_a_pipe() -> None:
+    os.mkfifo("pipe")
+    told = run("fit c.csv --labels k -o pipe --force", code=1)
+    assert "this is a device or a pipe, not a file" in told
+    assert Path("pipe").is_fifo()

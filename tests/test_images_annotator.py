@@ -692,7 +692,7 @@ def test_a_term_that_cannot_be_learned_is_named(shapes, tmp_path, kernels):
     assert model.predict(make_shapes(20, size=64, random_state=9)[0])[:, 1].mean() > 0.9
     page = render_page(fitted_record(model, sets, "shapes"))
     assert "chance †" in page
-    assert "† nothing was learned of it" in page
+    assert "† nothing was learned about it" in page
     save_annotator(model, tmp_path / "model.ek")
     assert load_annotator(tmp_path / "model.ek").unlearned_ == ["chance"]
 

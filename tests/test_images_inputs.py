@@ -224,6 +224,12 @@ def test_twelve_bits_in_sixteen_of_colour_are_told(folder):
     np.testing.assert_array_equal(b.pictures[1].pixels()[0], [[255, 6, 187], [0, 0, 16]])
 
 
+def test_clear_pixels_are_white_and_do_not_hide_twelve_bits(folder):
+    (folder / "a" / "grey.png").write_bytes(png(0, np.array([[4095, 7, 300]]), 7))
+    with pytest.warns(ImageWarning, match=r"without a pixel above 4095 .* \(1\): 'grey\.png'$"):
+        read_sets(folder)
+
+
 def test_the_transparent_colour_of_sixteen_bits_is_white(folder):
     grey = np.array([[0x1234, 0x1235, 0x8000]])
     (folder / "a" / "grey.png").write_bytes(png(0, grey, 0x1234))

@@ -62,9 +62,7 @@ _LEARNING: o.Group = {
         kind=bool,
         show_default=False,
     ),
-    "unseen_views": o.option(
-        "New sets will show other views than these do.", "--unseen-views", default=False
-    ),
+    "unseen_views": o.option("New sets will show other views than these do.", default=False),
     "groups": o.option(
         "CSV with columns set and group: a group is never split between training and test."
     ),

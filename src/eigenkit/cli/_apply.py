@@ -87,9 +87,9 @@ def predict(
     fitted = load(model)
     options = reading(given, stream=True, expected=fitted.expected())
     scores, proba, top = (given[name] for name in ("scores", "proba", "top"))
-    if fitted.target.kind == "numbers" and (scores or proba):
-        option = "--scores" if scores else "--proba"
-        raise o.bad(option, "it is for classes and labels: the predictions are numbers already.")
+    for name in ("scores", "proba", "long", "top"):
+        if fitted.target.kind == "numbers" and given[name]:
+            raise o.bad(f"--{name}", "it is for classes and labels, and these are numbers.")
     if proba:
         _doubt_probabilities(fitted)
     if given["long"] or top is not None:
@@ -129,8 +129,6 @@ def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], An
 
 def _ranked_output(model: Model, top: int | None, proba: bool) -> tuple[list[str], Any]:
     """One line per row and label: the predicted ones, or the ``top`` by score."""
-    if model.target.kind == "numbers":
-        raise ValueError("--long and --top are for classes and labels: numbers have no order.")
     title = {"classes": "class"}.get(model.target.kind, "label")
     names = ["row", title, "probability" if proba else "score"]
     done = 0

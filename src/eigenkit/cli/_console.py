@@ -171,9 +171,11 @@ _CALLED = {"n_components": "components", "n_jobs": "jobs"}
 def about_an_option(error: Exception) -> click.BadParameter | None:
     """An error of the library about a parameter, as one about the option that gave it, if one did.
 
-    Such errors begin with the parameter and its value. Nobody types None: an option is left out.
+    Such errors begin with the parameter and its value. On the command line, None means leaving the
+    option out.
     """
-    said = re.match(r"(\w+)=(.+)", str(error), re.DOTALL) if type(error) is ValueError else None
+    ours = type(error) in (ValueError, TypeError)  # and not one about a file
+    said = re.match(r"(\w+)=(.+)", str(error), re.DOTALL) if ours else None
     context = click.get_current_context(silent=True)
     if said is None or context is None:
         return None
@@ -182,6 +184,8 @@ def about_an_option(error: Exception) -> click.BadParameter | None:
         return bad("--set", sentence(error))
     name = _CALLED.get(name, name)
     options = {p.name: p.opts[0] for p in context.command.params if isinstance(p, click.Option)}
+    if context.params.get(name) == "cv":  # the values to choose from were given
+        name = f"{name}s"
     if name not in options or context.params[name] is None:
         return None
     return bad(options[name], clean(re.sub(r"\bNone\b", "leave it out", said[2])))

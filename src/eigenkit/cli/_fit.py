@@ -43,7 +43,8 @@ _FITTING: o.Group = {
     "cv": o.option("Folds of every cross-validation; 5 by default.", kind=int, min=2),
     "components": o.COMPONENTS,
     "quality": o.option(
-        "Measure the model by cross-validation; by default if all rows are in memory.", kind=bool
+        "Measure the model by cross-validation; done by default if all rows fit in memory.",
+        kind=bool,
     ),
     "classifier": o.option(
         "On top of a projection: svm, or gaussian, which follow and merge can update.",
@@ -138,11 +139,12 @@ def _for_method(found: Any, how: dict[str, Any], given: dict[str, Any]) -> dict[
         raise o.bad("--classifier", f"{found.name} predicts by itself: leave it out.")
     components = _components(found, given["components"], params)
     views = checked_views(given, [found.name])
-    measured = how["quality"] and not (given["stream"] or given["checkpoint"] or given["dask"])
+    in_parts = given["stream"] or given["checkpoint"] or given["dask"]
+    if given["quality"] and in_parts:
+        raise o.bad("--quality", IN_MEMORY)
+    measured = how["quality"] and not in_parts
     if given["cv"] is not None and not measured and how["alphas"] is None and components is None:
         raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
-    if given["quality"] and given["dask"]:
-        raise o.bad("--quality", IN_MEMORY)
     if given["unencrypted"] and given["dask"] is None:
         raise o.bad("--unencrypted", "it is used only with --dask.")
     return {"params": params, "components": components, "views": views}
@@ -160,8 +162,8 @@ def _in_blocks(found: Any, how: dict[str, Any], given: dict[str, Any]) -> tuple[
     if not may_stream or how["alphas"] is not None or how["components"] is not None:
         raise o.bad(
             "--checkpoint",
-            "it needs blocks, but this method has none, or alpha or components are to be chosen: "
-            "give them.",
+            "it needs blocks: this method cannot use them, or alpha or components have to be given "
+            "as numbers.",
         )
     return True, may_stream
 

@@ -182,7 +182,7 @@ def _chosen_line(what: str, search: dict[str, Any]) -> str:
     tried, best = len(search["mean_score"]), max(search["mean_score"])
     line = f"{what} chosen among {tried} by {search['score']} {best:.3f}"
     if search.get("at_the_end"):
-        line += ", which still rises at the end of the grid: try --alphas beyond it"
+        line += ", which still rises at the end of the grid: try larger or smaller --alphas"
     return line
 
 
@@ -266,7 +266,7 @@ def _components_table(components: Iterable[dict[str, Any]]) -> str:
 
 # -- stability --------------------------------------------------------------------------
 
-# What the rows are needed for more than once.
+# Said of whatever needs the rows more than once.
 IN_MEMORY = "it needs all rows in memory."
 
 

@@ -111,8 +111,8 @@ LEARNING: Group = {
         "divides a group, and test exchanges rows within groups."
     ),
     "views": option(
-        "Patterns of features that belong together, one for each view, separated by commas or as "
-        "words of their own: for multiview_cca, rgcca and kernels_*.",
+        "Patterns of features that belong together, one for each view, separated by commas or "
+        "given as separate arguments: for multiview_cca, rgcca and kernels_*.",
         kind=list[str],
     ),
     "missing": option(
@@ -223,22 +223,23 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     return found
 
 
+_IN_JSON = {"True": "true", "False": "false", "None": "null"}
+
+
 def _value(text: str) -> Any:
     """What is written as in JSON or Python, numbers separated by commas; anything else is text.
 
     Examples
     --------
     >>> from eigenkit.cli._options import _value
-    >>> _value("0.5"), _value("0.2,0.8"), _value("False"), _value("null"), _value("rbf")
-    (0.5, [0.2, 0.8], False, None, 'rbf')
+    >>> _value("0.5"), _value("0.2,0.8"), _value("True,false"), _value("None"), _value("rbf")
+    (0.5, [0.2, 0.8], [True, False], None, 'rbf')
     """
     import json
 
-    words = {"True": True, "False": False, "None": None}
-    if text in words:
-        return words[text]
+    in_json = re.sub(r"\b(True|False|None)\b", lambda word: _IN_JSON[word[0]], text)
     try:
-        return json.loads(f"[{text}]" if re.search('^[^"[{]*,', text) else text)
+        return json.loads(f"[{in_json}]" if re.search('^[^"[{]*,', text) else in_json)
     except ValueError:
         return text
 

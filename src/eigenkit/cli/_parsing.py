@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import Parameter
 from types import NoneType
@@ -91,7 +92,8 @@ class Group(_Described, click.Group):
             return super().invoke(ctx)
         except click.UsageError as error:
             if asked:
-                print_error(error.format_message(), error.exit_code)
+                with suppress(OSError):  # where nothing can be written, the sentence is enough
+                    print_error(error.format_message(), error.exit_code)
             raise
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

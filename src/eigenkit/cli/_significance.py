@@ -61,7 +61,7 @@ def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str,
     y = None
     if not chosen.needs_views:
         target = target_in(source, block.labels, given["task"])
-        check_target(data, chosen, target)
+        check_target(data, chosen, target, _can_be_tested)
         y = target.encode(data, block.labels)
     how = {"scale": given["scale"], **o.feature_options(given)}
     learned = learn_features(source, lambda: [block], **how)
@@ -87,20 +87,22 @@ def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str,
 
 def _testable(method: Method) -> Method:
     """The method, if its components can be tested."""
-    from eigenkit.analysis._sides import check_testable
     from eigenkit.estimators.registry import METHODS
 
-    def can(method: Method) -> bool:
-        try:
-            check_testable(method.make())
-        except (TypeError, ValueError):
-            return False
-        return True
-
-    if not can(method):
-        able = ", ".join(name for name, other in METHODS.items() if can(other))
+    if not _can_be_tested(method):
+        able = ", ".join(name for name, other in METHODS.items() if _can_be_tested(other))
         raise o.bad("--method", f"components of {method.name} cannot be tested: use one of {able}.")
     return method
+
+
+def _can_be_tested(method: Method) -> bool:
+    from eigenkit.analysis._sides import check_testable
+
+    try:
+        check_testable(method.make())
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _parted(names: list[str], nuisance: tuple[str, ...]) -> tuple[list[int], list[int]]:

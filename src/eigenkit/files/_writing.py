@@ -38,13 +38,20 @@ def check_output(path: str | Path, force: bool = False) -> Path:
         raise FileError("standard output", "this output needs a file: name one.")
     if place.is_dir():
         raise FileError(path, "this is a folder: name a file.")
+    _check_replaceable(place)
     if place.exists() and not force:
         raise FileError(path, "the file exists: give --force to replace it.")
     if not place.absolute().parent.is_dir():
         raise FileError(path, "its folder does not exist: make it first.")
     if not os.access(place.absolute().parent, os.W_OK):
-        raise FileError(path, "nothing may be written to its folder: name another.")
+        raise FileError(path, "its folder is not writable: name another place.")
     return place
+
+
+def _check_replaceable(place: Path) -> None:
+    """Refuse a device, a pipe or a socket, which a file would take the place of."""
+    if place.exists() and not place.is_file():
+        raise FileError(place, "this is a device or a pipe, not a file: name another place.")
 
 
 @contextmanager
@@ -53,6 +60,7 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     place = Path(path).absolute()
     if not place.parent.is_dir():
         raise FileError(path, f"there is no folder {place.parent}: make it first.")
+    _check_replaceable(place)
     _remove_stale(place)
     # The name is known before the file exists, so that it is removed whenever an interrupt comes.
     name = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")

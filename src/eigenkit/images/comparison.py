@@ -73,7 +73,7 @@ class Comparison:
         Those with labels.
     Y : array of shape (n_sets, n_terms)
     vectors : dict
-        Of their pictures, by the descriptors that learn nothing: those that do, do so in folds.
+        Of their pictures, by descriptors that learn nothing; the others learn in each fold.
     """
 
     rows: list[Row]

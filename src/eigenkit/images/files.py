@@ -257,9 +257,9 @@ def _is_one_number(image: Any) -> bool:
 
 
 def _has_16(image: Any) -> bool:
-    """Whether its numbers have 16 bits; those of colours are read as their upper 8 by themselves.
+    """Whether its numbers have 16 bits; of colours, Pillow reads only the upper 8.
 
-    Which numbers will be read is known until they are.
+    This is known only before the pixels are loaded.
     """
     if _is_one_number(image):
         return bool(image.mode.startswith("I;") or (image.mode, image.format) == ("I", "PNG"))
@@ -273,6 +273,7 @@ def _from_numbers(path: Path | None, image: Any, has_16: bool) -> Any:
         grey = np.where(values == clear, np.uint8(255), grey)
     found = pillow().fromarray(grey).convert("RGB")
     found.info["bits"] = 16 if has_16 or values.max() > 255 else 8
+    found.info["largest"] = int(values.max()) >> 8
     return found
 
 

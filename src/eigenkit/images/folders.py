@@ -103,7 +103,8 @@ def _checked(
             deep = is_deep(opened(path, content, max_pixels))
         if deep or unreadable == "skip":
             image = decode(path, content, max_pixels)
-            if image.info.get("bits") == 16 and np.asarray(image).max() < 4096 // 256:
+            largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
+            if image.info.get("bits") == 16 and largest < 4096 // 256:
                 dark.append(picture.name)
     except FileError as error:
         if unreadable == "error":
@@ -169,7 +170,7 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Files named as images, and folders elsewhere, which are refused and not looked into."""
+    """Files with image names, and links to folders outside, which are refused unopened."""
     for path in _listed(folder):
         if path.is_dir():
             if _leads_out(root, path):

@@ -97,6 +97,8 @@ def load_annotator(
         model = from_tree(tree.get("model"), arrays)
         if not isinstance(model, ImageAnnotator):
             raise TreeError("it holds something other than an annotator")
+        if not hasattr(model, "unlearned_"):
+            raise FileError(name, "an earlier version of eigenkit wrote it: fit it again.")
         _give_functions(name, model, own)
         _try_out(model)
     return model

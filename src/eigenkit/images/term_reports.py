@@ -72,8 +72,8 @@ def unlearned_terms(reports: Sequence[TermReport], chosen: np.ndarray, n: int) -
     given = chosen.mean(axis=0) >= NEARLY_ALL
     found = [r.term for r, all_ in zip(reports, given, strict=True) if all_ and _by_chance(r, n)]
     what = (
-        "terms are predicted for nearly every set, which has the best F1, as nothing was learned "
-        "of them: their AUC on sets left out cannot be told from chance"
+        "terms are predicted for nearly every set, which gives the best F1, because nothing was "
+        "learned about them: their AUC on sets left out cannot be told from chance"
     )
     tell_names(found, what, stacklevel=6)
     return found

@@ -165,12 +165,14 @@ def _together(
     return features.raw(source.path, block), y
 
 
-def check_target(path: str, method: Method, target: Target) -> None:
-    """Refuse a method that does not learn from such targets."""
+def check_target(
+    path: str, method: Method, target: Target, suits: Callable[[Method], bool] = bool
+) -> None:
+    """Refuse a method that does not learn from such targets, and name others that suit."""
     if target.kind in method.targets:
         return
     words = {"classes": "one class a row", "labels": "sets of labels", "numbers": "numbers"}
-    able = usual(comparable(target.kind))
+    able = [name for name in usual(comparable(target.kind)) if suits(find(name))]
     raise FileError(
         path,
         f"{method.name} does not learn from {words[target.kind]}, which this file holds: use one "

@@ -101,8 +101,8 @@ _MARKS = {
     "few": (" *", "few sets: its figures say little."),
     "unlearned": (
         " †",
-        "nothing was learned of it: its AUC on the training sets left out cannot be told from "
-        "chance, and it is predicted for nearly every set, which has the best F1.",
+        "nothing was learned about it: its AUC on the training sets left out cannot be told from "
+        "chance, and it is predicted for nearly every set, which gives the best F1.",
     ),
 }
 
