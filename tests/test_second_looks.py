@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 import eigenkit as ek
@@ -63,3 +64,36 @@ def test_sparse_columns_that_are_filled_with_something_else_than_zero() -> None:
 def test_many_labels_ask_a_pipeline_for_eigenvalues_not_for_weights() -> None:
     with pytest.raises(TypeError, match="estimator is a Pipeline, whose components have no eigen"):
         ek.ManyLabelClassifier(make_pipeline(ek.CCA())).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+@pytest.mark.parametrize("cls", [ek.ReGEC, ek.GEPSVM])
+def test_landmarks_of_planes_among_few_samples(cls: Any, kernel: str) -> None:
+    model = cls(0.1, kernel=kernel, approximation="cholesky", n_landmarks=5).fit(X, CLASSES)
+    assert len(np.unique(model.landmarks_)) == 5
+    every = np.arange(30)
+    K = model.kernel_(X)
+    assert model.landmarks_[0] in every[np.isclose(K.diagonal(), K.diagonal().max())]
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_pairs_of_many_responses_are_those_of_the_singular_value_decomposition(store: Any) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.5)
+    Y = (rng.random((90, 80)) < 0.2).astype(float)
+    few, every = (ek.PLSSVD(l, scale=False).fit(store(A), Y) for l in (3, 12))
+    W, s, Ct = np.linalg.svd((A - A.mean(axis=0)).T @ (Y - Y.mean(axis=0)), full_matrices=False)
+    for model, l in ((few, 3), (every, 12)):
+        np.testing.assert_allclose(np.abs(np.sum(model.x_weights_ * W[:, :l], axis=0)), 1.0)
+        np.testing.assert_allclose(np.abs(np.sum(model.y_weights_ * Ct[:l].T, axis=0)), 1.0)
+    ridge = ek.CanonicalRidge(3, gamma_x=1, gamma_y=1).fit(store(A), store(Y))
+    np.testing.assert_allclose(ridge.eigenvalues_, s[:3] ** 2)
+
+
+def test_reports_name_the_products_and_only_iterations_that_were_made() -> None:
+    assert "products with X" in str(ek.PCA(2).fit(sparse.csr_array(X)).report_)
+    for weights, steps in (("uniform", False), ("best", False), ("silp", True)):
+        model = ek.MultipleKernelProjection(kernels=["rbf", "linear"], weights=weights).fit(
+            X, LABELS
+        )
+        assert ("iterations" in str(model.report_)) is steps

@@ -275,7 +275,7 @@ def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, A
 
 
 def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
-    every = len(chosen) == X.shape[0]
+    every = np.array_equal(chosen, np.arange(X.shape[0]))
     if model._precomputed:
         return np.asarray(X if every else X[:, chosen], dtype=np.float64)
     return refuse_overflow(model.kernel_(X) if every else model.kernel_(X, X[chosen]))

@@ -132,6 +132,10 @@ class Block:
         """A'U."""
         return self.Z.rmatmat(U) * self.factor[:, None]
 
+    def cross(self, H: Any) -> Array:
+        """A'H for a target."""
+        return self.Z.cross(H) * self.factor[:, None]
+
     def gram_product(self, r: Array) -> Array:
         """A'A r, by two passes over the data."""
         return self.rmatmat(self.matmat(r[:, None]))[:, 0]

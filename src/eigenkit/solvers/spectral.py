@@ -64,7 +64,8 @@ def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: in
         reason += ", but its smallest eigenvalues are rounding: svd"
         method, found = "svd", _from_svd(Z, k)
     s, V, complete = found
-    return Spectrum(s, V * signs(V), complete, Report("spectral", method, reason))
+    report = Report("spectral", method, reason, products=Z.products)
+    return Spectrum(s, V * signs(V), complete, report)
 
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
@@ -130,7 +131,8 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         s = np.sqrt(pairs.values)
         s, V = _beyond_grain(Z, s, Z.axes(pairs.vectors, s))
     V = V * signs(V)
-    report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
+    how = "spectral", "lanczos", reason, pairs.n_iter, pairs.converged
+    report = Report(*how, products=Z.products)
     if len(s):
         off = Z.normal(V) - V * s**2
         report = replace(
