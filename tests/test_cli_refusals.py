@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenkit.cli import app
+from eigenkit.models import load
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)).round(3)
@@ -88,11 +89,21 @@ def test_the_recommended_command_leaves_out_what_the_method_has_no_use_for(
     assert "wrote model.ek" in run(command)
 
 
-def test_parameters_are_written_as_in_json_or_python() -> None:
-    for value in ("False", "false", "True,False"):
-        run(f"fit n.csv --labels y1,y2 -m pls --set scale={value} -o m.ek --force")
-    run("fit c.csv --labels k -m lda --set priors=0.3,0.7 -o m.ek --force")
-    run("fit c.csv --labels k -m lda --set priors=None -o m.ek --force")
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("pls --set scale=False", False),
+        ("pls --set scale=false", False),
+        ("pls --set scale=True,False", [True, False]),
+        ("lda --set priors=0.3,0.7", [0.3, 0.7]),
+        ("lda --set priors=None", None),
+    ],
+)
+def test_parameters_are_written_as_in_json_or_python(typed: str, meant: Any) -> None:
+    labels = "n.csv --labels y1,y2" if typed.startswith("pls") else "c.csv --labels k"
+    run(f"fit {labels} -m {typed} -o m.ek")
+    name = typed.split()[-1].partition("=")[0]
+    assert load("m.ek").estimator.get_params()[name] == meant
 
 
 def test_a_fit_in_blocks_says_that_its_quality_was_not_measured() -> None:

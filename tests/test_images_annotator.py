@@ -900,42 +900,41 @@ def test_the_nearest_set_of_a_training_set_is_itself(model, shapes):
     assert terms == [t for t, has in zip(shapes[2], shapes[1][3], strict=True) if has]
 
 
-def test_evidence_lies_where_the_thing_is():
-    """A dark square on the left or none: patches on the right do not see it."""
-    rng = np.random.default_rng(0)
+def _square(rng, left):
+    """A dark square on the left, or none: patches on the right do not see it."""
+    image = rng.uniform(0.85, 1, (64, 64))
+    image[24:40, 8:24] -= 0.8 * left
+    return image
 
-    def picture(left):
-        image = rng.uniform(0.85, 1, (64, 64))
-        image[24:40, 8:24] -= 0.8 * left
-        return image
 
-    y = np.arange(40) % 2
-    sets = [ImageSet.from_arrays(f"s{i}", [picture(has)]) for i, has in enumerate(y)]
-    plan = Plan("correlation-16", "pyramid", {"bins": "vocabulary", "n_levels": 4})
+def _explained_square(plan, n_pictures):
+    """What speaks for the square in a new set, by a model of sets with and without it."""
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    sets = [
+        ImageSet.from_arrays(f"s{i}", [_square(rng, has)] * n_pictures) for i, has in enumerate(y)
+    ]
     model = ImageAnnotator([plan], size=(64, 64)).fit(sets, np.column_stack([y, 1 - y]))
-    (evidence,) = model.explain(ImageSet.from_arrays("new", [picture(True)])).evidence
-    left, right = (evidence.shares[evidence.places[:, 0] == x, 0].sum() for x in (0.25, 0.75))
+    new = [_square(rng, True) for _ in range(n_pictures)]
+    return model.explain(ImageSet.from_arrays("new", new))
+
+
+def _left_and_right(piece):
+    return (piece.shares[piece.places[:, 0] == x, 0].sum() for x in (0.25, 0.75))
+
+
+def test_evidence_lies_where_the_thing_is():
+    plan = Plan("correlation-16", "pyramid", {"bins": "vocabulary", "n_levels": 4})
+    (evidence,) = _explained_square(plan, 1).evidence
+    left, right = _left_and_right(evidence)
     assert left > 4 * abs(right)
 
 
 def test_fisher_vectors_have_parts_at_points_too():
-    """They add up, and a term that is a thing on the left has its evidence on the left."""
-    rng = np.random.default_rng(0)
-
-    def picture(left):
-        image = rng.uniform(0.85, 1, (64, 64))
-        image[24:40, 8:24] -= 0.8 * left
-        return image
-
-    y = np.arange(40) % 2
-    sets = [ImageSet.from_arrays(f"s{i}", [picture(has)] * 2) for i, has in enumerate(y)]
-    plan = Plan("sift-16", "fisher", {"n_gaussians": 1})
-    model = ImageAnnotator([plan], size=(64, 64)).fit(sets, np.column_stack([y, 1 - y]))
-    why = model.explain(ImageSet.from_arrays("new", [picture(True), picture(True)]))
+    why = _explained_square(Plan("sift-16", "fisher", {"n_gaussians": 1}), 2)
     shares = sum(piece.shares.sum(axis=0) for piece in why.evidence)
     np.testing.assert_allclose(shares, why.kernels["sift-16 fisher"], rtol=1e-4)
     for piece in why.evidence:
-        left, right = (piece.shares[piece.places[:, 0] == x, 0].sum() for x in (0.25, 0.75))
+        left, right = _left_and_right(piece)
         assert left > 0.5 > 0 > right
 
 
