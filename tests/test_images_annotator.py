@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -459,6 +460,16 @@ def test_saved_and_read_again(model, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(sets), model.predict_proba(sets))
     assert again.terms_ == model.terms_
     assert again.term_reports_ == model.term_reports_
+
+
+def test_annotators_of_an_earlier_version_are_refused_before_a_page_needs_what_they_lack(
+    model, tmp_path
+):
+    old = copy(model)
+    del old.unlearned_
+    save_annotator(old, tmp_path / "old.ek")
+    with pytest.raises(FileError, match="an earlier version of eigenkit wrote it: fit it again"):
+        load_annotator(tmp_path / "old.ek")
 
 
 def test_damaged_and_foreign_files(model, tmp_path):
