@@ -13,8 +13,7 @@ from eigenkit.data import (
     LocalPasses,
     Targets,
     blocked,
-    columns,
-    csr,
+    matrices,
     project,
     survey_of,
     triangle,
@@ -81,9 +80,9 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
     np.testing.assert_array_equal(np.vstack([P for P, _, _ in pieces]), X)
     np.testing.assert_array_equal(np.vstack([Y for _, Y, _ in pieces]), X)
     np.testing.assert_allclose(np.concatenate([r for *_, r in pieces]) ** 2, np.arange(50.0))
-    monkeypatch.setattr(columns, "BLOCK_BYTES", SIZE)
+    monkeypatch.setattr(matrices, "BLOCK_BYTES", SIZE)
     lengths: list[int] = []
-    _spied(monkeypatch, columns.np, "matmul", lengths, lambda A, B, **_: len(A))
+    _spied(monkeypatch, matrices.np, "matmul", lengths, lambda A, B, **_: len(A))
     mean, W = rng.normal(size=7), rng.normal(size=(7, 2))
     np.testing.assert_allclose(project(X, mean, W), (X - mean) @ W, atol=1e-12)
     _fill(lengths, 8 * 7)
@@ -97,22 +96,22 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
 
 def test_sums_are_added_in_place_where_the_types_allow(rng, monkeypatch):
     """scipy's product would be as large as the whole result."""
-    if csr.csc_matvecs is None:
+    if matrices.csc_matvecs is None:
         pytest.skip("this scipy has no such function")
     X = sparse.random_array((20, 6), density=0.3, rng=rng, format="csr")
     calls: list[int] = []
-    _spied(monkeypatch, csr, "csc_matvecs", calls, lambda d, n, *_: n)
+    _spied(monkeypatch, matrices, "csc_matvecs", calls, lambda d, n, *_: n)
     U = rng.normal(size=(20, 2))
     for rows, used in ((slice(None), 20), (slice(3, 9), 6)):
         out = np.ones((6, 2))
-        csr.add_transposed(out, X, U[rows], rows)
+        matrices.add_transposed(out, X, U[rows], rows)
         np.testing.assert_allclose(out, 1 + X[rows].T @ U[rows], atol=1e-12)
         assert calls.pop() == used
     mixed = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr), shape=X.shape)
     mixed.indices, mixed.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int32)
     for S, V in ((X, U.astype(np.float32)), (X.astype(np.float32), U), (mixed, U)):
         out = np.zeros((6, 2))
-        csr.add_transposed(out, S, V)
+        matrices.add_transposed(out, S, V)
         np.testing.assert_allclose(out, X.T @ U, atol=1e-5)
         assert not calls
 

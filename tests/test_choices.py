@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.linalg import eigsh
 
-from eigenkit.data import Centered, CenteredKernel, LocalPasses, csr
+from eigenkit.data import Centered, CenteredKernel, LocalPasses, matrices
 from eigenkit.moments import BlockedRows, Rows, stream
 from eigenkit.numerics import costs
 from eigenkit.numerics.linalg import orthonormalize
@@ -188,10 +188,10 @@ def test_all_components_are_a_complete_spectrum(method, shape, rng):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_blocks_of_sparse_rows_are_all_rows_once_and_alike(threads, rng, monkeypatch):
-    monkeypatch.setattr(csr, "available", lambda: threads)
+    monkeypatch.setattr(matrices, "available", lambda: threads)
     for shape, density in (((200, 30), 0.2), ((3, 50), 0.5), ((40, 5), 0.0)):
         X = sparse.random_array(shape, density=density, format="csr", random_state=1)
-        blocks = csr.SparseRows(X)._blocks
+        blocks = matrices.SparseRows(X)._blocks
         rows = [i for block in blocks for i in range(block.start, block.stop)]
         assert rows == list(range(shape[0]))
         assert len(blocks) <= 4 * threads
@@ -232,7 +232,7 @@ def test_singular_values_have_the_unit_of_the_data(kind, shape, unit, rng, monke
     Z = CenteredKernel(unit**2 * given) if kind == "kernel" else Centered(unit * given)
     U, s, V = Z.triplets()
     true = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3]
-    np.testing.assert_allclose(Z.lengths_to_X(s), unit * true, rtol=1e-6)
+    np.testing.assert_allclose(s / Z.units[0], unit * true, rtol=1e-6)
     np.testing.assert_allclose(Z.matmat(V), U * s, atol=1e-6 * s[0])
 
 

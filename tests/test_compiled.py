@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 
 from eigenkit import CCA
-from eigenkit.data.csr import SparseRows
 from eigenkit.data.dense import _cross, _gradient, _narrow
+from eigenkit.data.matrices import SparseRows
 from eigenkit.files._cells import MISSING
 from eigenkit.numerics import compiled
 
@@ -189,7 +189,7 @@ def test_both_ways_give_the_same_model(rng, monkeypatch, switch):
 
 def test_row_blocks_share_the_memory_of_the_matrix(rng, monkeypatch):
     monkeypatch.setenv("EIGENKIT_COMPILED", "0")
-    from eigenkit.data.csr import _row_slice
+    from eigenkit.data.matrices import _row_slice
 
     X = matrix(rng, "float64", "int32", shape=(400, 30))
     part = _row_slice(X, slice(3, 9))

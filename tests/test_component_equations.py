@@ -11,7 +11,17 @@ import pytest
 from scipy import sparse
 
 from conftest import near
-from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, Targets, survey_of
+from eigenkit.data import (
+    Blocked,
+    Centered,
+    CenteredKernel,
+    Data,
+    LocalPasses,
+    Rescaled,
+    SparseTarget,
+    Targets,
+    survey_of,
+)
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -22,8 +32,8 @@ from eigenkit.solvers import (
     solve,
 )
 from eigenkit.solvers.covariance import covariance_axes, largest_covariances
-from eigenkit.solvers.cross_products import Block, CrossProducts
-from eigenkit.solvers.deflation import Components, decompose, deflated, inverse_rotations
+from eigenkit.solvers.cross_products import CrossProducts
+from eigenkit.solvers.deflation import Components, decompose, inverse_rotations
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
 from eigenkit.solvers.spectral import principal
 from eigenkit.targets import TARGETS, Labels
@@ -31,31 +41,37 @@ from eigenkit.targets import TARGETS, Labels
 # -- products for partial least squares ----------------------------------------------------
 
 
+class _Known(Data):
+    """A matrix, and what its columns may have by rounding."""
+
+    def __init__(self, A, grain=0.0):
+        self.A, self.shape, self.n_samples = A, A.shape, len(A)
+        self.grains = grain * np.ones(A.shape[1])
+
+    def matmat(self, V):
+        return self.A @ V
+
+    def rmatmat(self, U):
+        return self.A.T @ U
+
+    def grain(self, squares=None):
+        return self.grains
+
+    def toarray(self):
+        return self.A
+
+    def column_squares(self):
+        return np.sum(self.A**2, axis=0)
+
+
 def _cross(X, Y, grain=0.0, grain_y=0.0, gram=True):
-    G = X.T @ X
-    ones_x, ones_y = np.ones(X.shape[1]), np.ones(Y.shape[1])
-    return CrossProducts(
-        X.T @ Y,
-        Y.T @ Y,
-        float(np.trace(G)),
-        grain * ones_x,
-        grain_y * ones_y,
-        G if gram else None,
-        lambda r: X.T @ (X @ r),
-        lambda: (_block(X, grain), Y),
-    )
-
-
-def _block(A, grain):
-    """A and what it may have by rounding, as the solvers see it."""
-    grains = grain * np.ones(A.shape[1])
-    products = {"matmat": lambda V: A @ V, "rmatmat": lambda U: A.T @ U}
-    return SimpleNamespace(**products, grain=grains, toarray=lambda: A)
+    grains = grain_y * np.ones(Y.shape[1])
+    return CrossProducts.of(_Known(X, grain), Y, grains, X.T @ X if gram else None)
 
 
 def _components(X, Y, l, deflation, grain=0.0, grain_y=0.0):
     if deflation == "svd":
-        return largest_covariances(_block(X, grain), _block(Y, grain_y), l)
+        return largest_covariances(_Known(X, grain), _Known(Y, grain_y), l)
     return decompose(_cross(X, Y, grain, grain_y), l, deflation)
 
 
@@ -73,7 +89,7 @@ def test_scores_are_rounding_up_to_the_grain_of_either_side(rng):
                 assert y.is_rounding(w, c, covariance) is (share > 1)
     whole = np.sqrt(np.sum(X**2))
     sure = _cross(X, Y, grain_y=0.99 / whole, gram=False)
-    sure = CrossProducts(*[getattr(sure, f.name) for f in fields(sure)][:6], None, None)  # no data
+    sure = replace(sure, sides=None)  # no data
     assert sure.is_rounding(w, c, 1.0) is False
 
 
@@ -82,8 +98,7 @@ def test_small_scores_are_multiplied_from_the_data(rng):
     X[:, 3] = X[:, 0] + 1e-5 * X[:, 3]
     calls: list[int] = []
     cross = _cross(X, Y)
-    before = cross.from_data
-    object.__setattr__(cross, "from_data", lambda r: calls.append(1) or before(r))
+    cross = replace(cross, sides=lambda: calls.append(1) or (cross.X, Y))
     large, small = np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0, -1])
     for r, used in ((large, 0), (1e-4 * large, 0), (small, 1), (1e-9 * small, 1), (1e9 * small, 1)):
         g, square = cross.apply(r)
@@ -96,13 +111,14 @@ def test_small_scores_are_multiplied_from_the_data(rng):
 def test_products_with_the_data_are_made_in_their_threads(rng):
     held = nullcontext()
     for gram in (True, False):
-        cross = replace(_cross(*rng.normal(size=(2, 9, 3)), gram=gram), own_threads=held)
+        cross = _cross(*rng.normal(size=(2, 9, 3)), gram=gram)
+        cross.X.threads = held
         assert (cross.threads() is held) is not gram
 
 
 def _scaling(Z, squares, freedom, scale):
-    block = Block.of(Z, scale, squares, freedom)
-    return block.factor, block.std, block.unit
+    found = Rescaled.of(Z, scale, squares, freedom)
+    return found.factor, found.std, found.unit
 
 
 def test_factors_of_columns_that_vary_and_of_those_that_do_not(rng):
@@ -198,24 +214,27 @@ def test_a_gram_matrix_is_updated_where_that_pays(rng, monkeypatch):
 # -- inner products only -------------------------------------------------------------------
 
 
-def test_partial_least_squares_from_inner_products(rng):
+@pytest.mark.parametrize("deflation", ["regression", "canonical", "simpls"])
+def test_partial_least_squares_from_inner_products(deflation, rng):
+    """The loop of linear PLS, on a linear kernel."""
     Z = Centered(rng.normal(size=(20, 6)))
-    D = Z.toarray()
-    H = rng.normal(size=(20, 2))
+    kernel = CenteredKernel(Z.outer()).with_scores()
+    H = rng.normal(size=(20, 3))
     H -= H.mean(axis=0)
-    R, Q, values = deflated(Z, H, 0.0, 3)
-    X, Y, S = D.copy(), H.copy(), D @ D.T @ R
-    for i in range(3):
-        U, s, _ = np.linalg.svd(X.T @ Y)
-        assert values[i] == pytest.approx(s[0] ** 2)
-        t = X @ U[:, 0]
-        assert abs(t @ S[:, i]) == pytest.approx(t @ t, rel=1e-9)
-        np.testing.assert_allclose(np.linalg.norm(S[:, i]), np.linalg.norm(t), rtol=1e-9)
-        np.testing.assert_allclose(Q[:, i], H.T @ S[:, i] / (t @ t), atol=1e-10)
-        X, Y = X - np.outer(t, t @ X) / (t @ t), Y - np.outer(t, t @ Y) / (t @ t)
-    np.testing.assert_allclose(S.T @ S, np.diag(np.diag(S.T @ S)), atol=1e-10)
-    assert deflated(Z, np.outer(D[:, 0], [1.0, 2.0]), 0.0, 9)[1].shape[1] <= 6
-    assert deflated(Z, np.zeros((20, 2)), 0.0, 2)[2].shape == (0,)
+    true, found = (decompose(CrossProducts.of(X, H, 0.0, None), 3, deflation) for X in (Z, kernel))
+    np.testing.assert_allclose(found.singular_values, true.singular_values)
+    sign = np.sign(np.sum(found.y_loadings * true.y_loadings, axis=0))
+    for name in ("y_weights", "y_rotations", "y_loadings"):
+        np.testing.assert_allclose(getattr(found, name) * sign, getattr(true, name), atol=1e-10)
+    for name in ("x_norms", "x_taken", "y_taken"):
+        np.testing.assert_allclose(getattr(found, name), getattr(true, name))
+    for name in ("x_weights", "x_rotations", "x_loadings"):
+        duals = getattr(found, name) * sign
+        np.testing.assert_allclose(Z.rmatmat(duals[:20]), getattr(true, name), atol=1e-10)
+        np.testing.assert_allclose(duals[20:], Z.matmat(getattr(true, name)), atol=1e-9)
+    one = CrossProducts.of(kernel, np.outer(Z.toarray()[:, 0], [1.0, 2.0]), 0.0, None)
+    assert len(decompose(one, 9, deflation)) <= 6
+    assert len(decompose(CrossProducts.of(kernel, 0 * H, 0.0, None), 2, deflation)) == 0
 
 
 @pytest.mark.parametrize("shape", [(30, 5), (8, 20)])

@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from eigenkit.data import Blocked, Centered, Data, LocalPasses, linked, passes, survey_of
-from eigenkit.data.columns import largest
+from eigenkit.data import Blocked, Centered, Data, LocalPasses, Rescaled, linked, passes, survey_of
+from eigenkit.data.matrices import largest
 from eigenkit.moments import Rows
 from eigenkit.numerics.costs import DENSE_RATE
 from eigenkit.numerics.linalg import (
@@ -39,7 +39,7 @@ from eigenkit.solvers import (
     stages,
 )
 from eigenkit.solvers import lasso as lasso_module
-from eigenkit.solvers.cross_products import Block, CrossProducts
+from eigenkit.solvers.cross_products import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.orthogonal import correct
 from eigenkit.solvers.regression import choose
@@ -50,7 +50,7 @@ def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):
     X = rng.normal(size=(20, 3)) * [1e120, 1.0, 1e-120]
     Z = Centered(X)
     assert np.ndim(Z.ridge(1.0)) == 1
-    A = Block.of(Z, False, Z.column_squares())
+    A = Rescaled.of(Z, False, Z.column_squares())
     centred = (X - X.mean(axis=0)) * A.unit
     assert 0.1 < np.abs(centred).max() <= 4.0
     np.testing.assert_allclose(A.toarray(), centred, rtol=1e-9)
@@ -227,7 +227,7 @@ def test_a_lasso_is_as_exact_for_small_targets(unit, rng):
 
 def test_one_plane_that_is_not_found_is_told(monkeypatch):
     squares = np.array([[4.0, 6.0, 2.0], [1.0, 1.0, 2.0]])
-    rows = large_planes.PlaneSums(np.ones((2, 3)), squares)
+    rows = large_planes.PlaneSums(np.ones((2, 3)), squares, np.ones(3))
 
     def found(rows, ridges, tol, max_iter):
         return np.array([3.0, 1.0]), np.ones((2, 3)), max_iter, residuals
@@ -250,17 +250,6 @@ def test_planes_from_products_are_left_alone_where_squares_leave_their_range(uni
     assert planes.regec_from_grams(planes.class_grams(far), far) is None
     both = [N * [1 / unit, unit, 1.0] for N in rows]
     assert planes.regec_from_grams(planes.class_grams(both), both) is None
-
-
-def test_planes_of_single_precision_need_better_conditioned_products(rng):
-    """With three columns a reciprocal condition of 3 (4 eps)^2 of S may be rounding."""
-    base = rng.normal(size=(40, 2))
-    base[:, 1] = base[:, 0] + 1e-6 * base[:, 1]
-    rows = [np.column_stack([part, np.ones(20)]) for part in (base[:20], base[20:] * [1, -1])]
-    rows[1][:, 1] = rows[1][:, 0] + 1e-6 * rng.normal(size=20)
-    grams = planes.class_grams(rows)
-    assert planes.regec_from_grams(grams, rows) is not None
-    assert planes.regec_from_grams(grams, rows, float(np.finfo(np.float32).eps)) is None
 
 
 # -- limits ------------------------------------------------------------------------------------
@@ -377,9 +366,9 @@ def test_the_trace_of_a_fold_is_that_of_all_rows_in_its_units(rng, monkeypatch):
     X, Y = rng.normal(size=(40, 3)) * [1.0, 10.0, 0.1], rng.normal(size=(40, 1))
     traces = []
 
-    def noted(xy, yy, trace, *given, **more):
+    def noted(X, xy, yy, trace, *given, **more):
         traces.append(trace)
-        return CrossProducts(xy, yy, trace, *given, **more)
+        return CrossProducts(X, xy, yy, trace, *given, **more)
 
     monkeypatch.setattr(component_cv, "CrossProducts", noted)
     Z, train = Centered(X), np.arange(30)
@@ -412,7 +401,7 @@ def test_orthogonal_weights_are_orthogonal_however_little_is_left(rng):
     W, others = R.T[:, :1], np.linalg.qr(Z.toarray() @ R.T[:, 1:])[0]
     t = Z.toarray() @ W
     y = t - others @ (others.T @ t)
-    F = correct(Block.of(Z, False, Z.column_squares()), W, y, 0.0, 1)
+    F = correct(Rescaled.of(Z, False, Z.column_squares()), W, y, 0.0, 1)
     assert len(F.w) == 1
     assert abs(R[0] @ F.w[0]) < 1e-13
     assert np.linalg.norm(F.w[0]) == pytest.approx(1.0)

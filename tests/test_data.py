@@ -9,7 +9,7 @@ from scipy import sparse
 from conftest import ZOO, dense, make_X
 from eigenkit.data import Centered, CenteredKernel, Data, SideBySide, project
 from eigenkit.data import dense as data_of_rows
-from eigenkit.data.csr import SparseRows
+from eigenkit.data.matrices import SparseRows
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import Settings, solve
 

@@ -19,11 +19,11 @@ from eigenkit.data import (
     Targets,
     blocked,
     correlations,
-    csr,
+    matrices,
     survey_of,
 )
 from eigenkit.data import dense as dense_data
-from eigenkit.data.csr import SparseRows
+from eigenkit.data.matrices import SparseRows
 from eigenkit.data.sparse import Sparse
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.threads import own_threads
@@ -137,7 +137,7 @@ def test_one_unit_for_all_columns_is_that_of_the_largest(kind):
         np.testing.assert_allclose(Z.gram(), D.T @ D, **near)
         s = np.sqrt(np.linalg.eigvalsh(Z.gram())[::-1][:2])
         true = np.linalg.svd((A - A.mean(axis=0)) * (units / units[1]), compute_uv=False)[:2]
-        np.testing.assert_allclose(Z.lengths_to_X(s) / units[1], true, rtol=1e-8)
+        np.testing.assert_allclose(s / Z.units[0] / units[1], true, rtol=1e-8)
 
 
 def test_principal_components_of_blocks_in_extreme_units_are_those_in_memory():
@@ -249,7 +249,7 @@ def test_dual_coefficients_in_the_units_of_the_kernel(unit, weighted, rng):
     plain = A - np.outer(r, r @ A) / (r @ r)
     np.testing.assert_allclose(Z.from_X(Z.to_X(A)), plain, atol=1e-12)
     s = np.linalg.svd(D, compute_uv=False)
-    found = Z.lengths_to_X(np.sqrt(np.linalg.eigvalsh(Z.K)[::-1][:3]))
+    found = np.sqrt(np.linalg.eigvalsh(Z.K)[::-1][:3]) / Z.units[0]
     np.testing.assert_allclose(found / np.sqrt(unit), s, rtol=1e-9)
 
 
@@ -308,7 +308,7 @@ def test_numbers_in_units_of_their_own_are_beyond_single_precision(rng):
 
 def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
     S = sparse.random_array((500, 40), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr("eigenkit.data.csr.available", lambda: 3)
+    monkeypatch.setattr("eigenkit.data.matrices.available", lambda: 3)
     blocks = SparseRows(S)._blocks
     assert [b.start for b in blocks] == [0, *(b.stop for b in blocks[:-1])]
     assert blocks[-1].stop == 500
@@ -321,9 +321,9 @@ def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
 def test_products_of_two_sparse_matrices_keep_to_their_size(size, rows, rng, monkeypatch):
     """Sixteen bytes an entry, as the product is there as sparse and as dense numbers."""
     X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr(csr, "BLOCK_BYTES", size)
+    monkeypatch.setattr(matrices, "BLOCK_BYTES", size)
     starts: list[int] = []
-    monkeypatch.setattr(csr, "thread_map", lambda f, items, work: [
+    monkeypatch.setattr(matrices, "thread_map", lambda f, items, work: [
         starts.append(item.start) or f(item) for item in items
     ])  # fmt: skip
     found = SparseRows(X).product(sparse.csr_array(X.T))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, Rescaled
 from eigenkit.solvers.covariance import largest_covariances
-from eigenkit.solvers.cross_products import Block, blocks, gram_pays
+from eigenkit.solvers.cross_products import gram_pays, rescaled
 from eigenkit.solvers.deflation import (
     DEFLATIONS,
     decompose,
@@ -46,7 +46,7 @@ EACH_DEFLATION = pytest.mark.parametrize("deflation", [*DEFLATIONS, "svd"])
 
 def _solve(name, deflation, l=4, scale=(True, True)):
     X, Y, weight = ZOO[name]
-    A, B, cross = blocks(Centered(X, weight), Centered(Y, weight), scale, l)
+    A, B, cross = rescaled(Centered(X, weight), Centered(Y, weight), scale, l)
     return A.toarray(), B.toarray(), _components(A, B, cross, l, deflation)
 
 
@@ -121,7 +121,7 @@ def test_simpls_is_pls1_for_one_response_and_not_for_several():
     for targets, same in ((Y[:, :1], True), (Y, False)):
         paths = []
         for deflation in ("simpls", "regression"):
-            _, _, cross = blocks(Centered(X), Centered(targets), (False, False), 4)
+            _, _, cross = rescaled(Centered(X), Centered(targets), (False, False), 4)
             found = decompose(cross, 4, deflation)
             paths.append(found.x_rotations @ found.y_loadings.T)
         assert np.allclose(*paths, rtol=1e-10) is same
@@ -132,7 +132,7 @@ def test_gram_and_data_give_the_same_components(monkeypatch):
     answers = []
     for pays in (True, False):
         monkeypatch.setattr("eigenkit.solvers.cross_products.gram_pays", lambda *_, p=pays: p)
-        _, _, cross = blocks(Centered(X), Centered(Y), (True, True), 5)
+        _, _, cross = rescaled(Centered(X), Centered(Y), (True, True), 5)
         assert (cross.gram is not None) is pays
         answers.append(decompose(cross, 5, "regression").x_rotations)
     np.testing.assert_allclose(*answers, rtol=1e-10)
@@ -148,7 +148,7 @@ def test_small_components_are_taken_from_the_data_not_from_the_gram_matrix(monke
     y = (U @ np.ones(6))[:, None]
     Z, Y = Centered(X), Centered(y)
     monkeypatch.setattr("eigenkit.solvers.cross_products.gram_pays", lambda *_: True)
-    _, _, cross = blocks(Z, Y, (False, False), 6)
+    _, _, cross = rescaled(Z, Y, (False, False), 6)
     found = decompose(cross, 6, "regression")
     assert len(found) == 6
     T = Z.toarray() @ found.x_rotations
@@ -165,7 +165,7 @@ def test_the_gram_matrix_is_not_formed_for_wide_data():
 def test_components_end_where_x_and_y_share_no_more():
     X, Y = _dense(50, 10, 3)
     X = X[:, :3] @ np.random.default_rng(1).normal(size=(3, 10))
-    _, _, cross = blocks(Centered(X), Centered(Y), (True, True), 8)
+    _, _, cross = rescaled(Centered(X), Centered(Y), (True, True), 8)
     for deflation in ("regression", "simpls"):
         assert len(decompose(cross, 8, deflation)) == 3
 
@@ -209,7 +209,7 @@ def test_rotating_the_features_rotates_the_weights(seed, deflation):
     Q = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     scores = []
     for data in (X, X @ Q):
-        A, B, cross = blocks(Centered(data), Centered(Y), (False, True), 2)
+        A, B, cross = rescaled(Centered(data), Centered(Y), (False, True), 2)
         found = _components(A, B, cross, 2, deflation)
         scores.append(A.toarray() @ found.x_rotations)
     signs = np.sign(np.sum(scores[0] * scores[1], axis=0))
@@ -219,7 +219,7 @@ def test_rotating_the_features_rotates_the_weights(seed, deflation):
 def test_blocks_are_scaled_like_the_data():
     X, _, weight = ZOO["weighted"]
     Z = Centered(X, weight)
-    A = Block.of(Z, True, Z.column_squares())
+    A = Rescaled.of(Z, True, Z.column_squares())
     mean = np.average(X, axis=0, weights=weight)
     # Weights that are no counts compare the rows: one sample weighs their mean.
     std = np.sqrt((weight @ (X - mean) ** 2) / (weight.sum() - weight.mean()))

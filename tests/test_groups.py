@@ -14,7 +14,7 @@ from eigenkit import CCA, LDA, OrthonormalizedPLS, PLSRegression
 from eigenkit.analysis import permutation_test
 from eigenkit.cli import app
 from eigenkit.evaluation import evaluate, k_fold, partition, stratify
-from eigenkit.evaluation.samples import make_splits, plain_folds, read_samples
+from eigenkit.evaluation.samples import make_splits, read_samples
 from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha
 from eigenkit.models import ComponentsCV, load
 from eigenkit.models._fit_rows import InMemory
@@ -77,7 +77,7 @@ def test_every_way_to_split_keeps_groups(rows: Any) -> None:
     Y, rng = np.eye(2)[y], np.random.default_rng(0)
     splits = [
         *k_fold(Y, 4, rng, patient),
-        *plain_folds(Y, 4, rng, patient),
+        *k_fold(Y, 4, rng, patient, stratified=False),
         partition(Y, 0.7, rng, patient),
     ]
     assert all(apart(patient, split) for split in splits)

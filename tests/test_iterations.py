@@ -25,9 +25,9 @@ class _Matrix:
     def gram(self):
         return self.A.T @ self.A
 
-    def gram_product(self, w):
+    def normal(self, V):
         self.count += 1
-        return self.A.T @ (self.A @ w)
+        return self.A.T @ (self.A @ V)
 
 
 def _fista(G, c, penalty, bound, steps):
@@ -124,11 +124,27 @@ def test_conjugate_gradients_end_at_what_rounding_allows(shift, rng):
     assert early.n_iter < run.n_iter
 
 
-def test_where_an_iteration_fails_the_cheapest_factorization_is_next(rng):
-    pencil = Pencil(Centered(rng.normal(size=(9, 3))), np.zeros((9, 1)), 1.0)
+@pytest.mark.parametrize(
+    ("first", "order"), [("cg", ["cg", "cholesky", "svd"]), ("cholesky", ["cholesky", "svd"])]
+)
+def test_where_an_iteration_fails_the_cheapest_factorization_is_next(
+    first, order, rng, monkeypatch
+):
+    """All give up but the last, which always has an answer."""
+    pencil = Pencil.state(Centered(rng.normal(size=(9, 3))), rng.normal(size=(9, 1)), 1.0)
     costs = {"cg": 0.1, "dual_cholesky": 3.0, "cholesky": 2.0}
-    assert stages._others(pencil, Choice("cg", "", costs)) == ["cholesky", "svd"]
-    assert stages._others(pencil, Choice("cholesky", "", costs)) == ["svd"]
+    monkeypatch.setattr(stages, "choose", lambda *given: Choice(first, "", costs))
+    tried, svd = [], stages.REGRESSIONS["svd"]
+    for name in stages.REGRESSIONS:
+        gives_up = lambda problems, *_, name=name: tried.append(name) or [None]  # noqa: E731
+        monkeypatch.setitem(stages.REGRESSIONS, name, gives_up)
+    monkeypatch.setitem(
+        stages.REGRESSIONS, "svd", lambda *given: tried.append("svd") or svd(*given)
+    )
+    ((answer, report),) = stages.regress([pencil], stages.Settings())
+    assert tried == order
+    assert answer.converged
+    assert report.regression == "svd"
 
 
 def test_the_report_says_why_another_method_took_over(rng, monkeypatch):

@@ -156,7 +156,7 @@ def test_eigenvalues_are_those_of_the_generalized_problem(name: str) -> None:
     y = target_of(name, Y)
     dual = clone(PAIRS[name][1]).set_params(gamma=0.2, alpha=0.5).fit(X, y)
     rows = clone(dual)._take(X, y, None)
-    H = dual._problem(rows).pencil.H
+    H = dual._state(rows).pencil.H
     Kc = CenteredKernel(Kernel("rbf", 0.2)(X)).K
     values = sla.eigh(H.T @ Kc @ np.linalg.solve(Kc + 0.5 * np.eye(25), H), eigvals_only=True)
     np.testing.assert_allclose(dual.eigenvalues_, values[::-1][: len(dual.eigenvalues_)], rtol=1e-9)

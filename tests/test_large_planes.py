@@ -11,6 +11,7 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from eigenkit import GEPSVM, ReGEC
+from eigenkit.data import Centered
 from eigenkit.estimators import _planes
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.solvers import large_planes
@@ -33,7 +34,8 @@ def words(rng, n=80, d=120, k=2):
 def pencils(A, B):
     """Of whatever forms, (k, d, d) each, in place of rows of other classes and of a class."""
     products = lambda V: np.stack([(M @ V[..., None])[..., 0] for M in (A, B)])  # noqa: E731
-    return PlanePasses(B[:, -1], np.diagonal(B, axis1=-2, axis2=-1), products)
+    squares = np.diagonal(B, axis1=-2, axis2=-1)
+    return PlanePasses(B[:, -1], squares, np.ones(B.shape[-1]), products)
 
 
 def test_the_largest_quotients_are_those_of_the_dense_solver(rng):
@@ -60,10 +62,12 @@ def test_a_plane_that_is_found_waits_for_the_others():
 @pytest.mark.parametrize("k", [2, 3])
 def test_rows_and_passes_answer_alike(rng, k):
     X, y = words(rng, k=k)
-    order, root = np.argsort(y, kind="stable"), np.sqrt(rng.integers(1, 4, len(y)))
-    N = root[:, None] * np.column_stack([X.toarray(), np.ones(len(y))])[order]
-    bounds = np.searchsorted(y[order], np.arange(k + 1))
-    rows = PlaneRows.of(sparse.csr_array(N), bounds)
+    order, weight = np.argsort(y, kind="stable"), rng.integers(1, 4, len(y)).astype(float)
+    X, bounds = X[order], np.searchsorted(y[order], np.arange(k + 1))
+    N = np.sqrt(weight)[:, None] * np.column_stack([X.toarray(), np.ones(len(y))])
+    parts = [slice(None), *(slice(a, b) for a, b in pairwise(bounds))]
+    whole, *pieces = (Centered(X[own], weight[own], center=False) for own in parts)
+    rows = PlaneRows.of(whole, pieces)
     G = np.array([N[a:b].T @ N[a:b] for a, b in pairwise(bounds)])
     passes = pencils(G.sum(axis=0) - G, G)
     np.testing.assert_allclose(rows.sums, passes.sums, atol=1e-12)

@@ -52,7 +52,7 @@ def data(target: str, rng, n: int = 60, d: int = 7):
 
 def _problem(estimator, X, y):
     rows = estimator._rows(X, y, None)
-    return estimator._problem(rows).pencil
+    return estimator._state(rows).pencil
 
 
 @pytest.mark.parametrize(("target", "penalty"), some_of(TARGETS, PENALTIES, every=2))

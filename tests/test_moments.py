@@ -339,7 +339,7 @@ def test_forgetting_is_a_fit_with_fading_weights(seed, name, kind, half_life, da
         stream.partial_fit(X[rows], y[rows], **declared, half_life=half_life)
     fade = 2.0 ** (-np.arange(n - 1, -1, -1) / half_life)
     rows = Rows(X, np.empty((n, 0)) if name == "pca" else _encoded(stream, y), None, fade)
-    expected = stream._intake_.model._problem(rows)
+    expected = stream._intake_.model._state(rows)
     solved = stream._intake_.model._solve(expected, stream._settings())
     np.testing.assert_allclose(stream.mean_, expected.mean, atol=1e-9)
     scale = solved.eigenvalues[0]

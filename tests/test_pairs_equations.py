@@ -313,8 +313,8 @@ class _Matrix:
     def toarray(self):
         return self.A
 
-    def gram_product(self, w):
-        return self.A.T @ (self.A @ w)
+    def normal(self, V):
+        return self.A.T @ (self.A @ V)
 
     def gram(self):
         return self.A.T @ self.A

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import linalg as sla
 from scipy import sparse
 
-from eigenkit.numerics.tolerances import EPS, SQUARES_RANGE
+from eigenkit.data import Centered
+from eigenkit.numerics.tolerances import EPS, SQUARES_RANGE, grain
 from eigenkit.solvers import large_planes, planes
 from eigenkit.solvers.large_planes import PlaneRows, largest_quotients
 
@@ -58,7 +61,7 @@ def test_ends_are_the_smallest_shares_of_all_classes(sizes, rng):
     rows = _classes(rng, sizes)
     grams = planes.class_grams(rows)
     S = sum(grams)
-    found = planes.regec_from_grams(grams, rows)
+    found = planes.regec_from_grams(grams, lambda: rows)
     for z, share, G in zip(found.Z, found.shares, grams, strict=True):
         values = sla.eigvalsh(G, S)
         assert share == pytest.approx(values[0], rel=1e-8)
@@ -89,12 +92,14 @@ def test_single_precision_trusts_gram_matrices_less(rng):
     A[:, 1] = A[:, 0] + 1e-4 * A[:, 1]
     rows = [np.column_stack([part, np.ones(20)]) for part in (A[:20], A[20:] * 0.7)]
     grams = planes.class_grams(rows)
-    assert planes.regec_from_grams(grams, rows) is not None
+    assert planes.regec_from_grams(grams, lambda: rows) is not None
     assert planes.regec_from_grams(grams) is None
-    assert planes.regec_from_grams(grams, rows, eps=float(np.finfo(np.float32).eps)) is not None
+    single = lambda: grain(sum(grams).diagonal(), 40, float(np.finfo(np.float32).eps))  # noqa: E731
+    assert planes.regec_from_grams(grams, lambda: rows, single()) is not None
     A[:, 1] = A[:, 0] + 1e-6 * A[:, 2]
     rows = [np.column_stack([part, np.ones(20)]) for part in (A[:20], A[20:] * 0.7)]
-    assert planes.regec_from_grams(planes.class_grams(rows), rows, eps=1e-7) is None
+    grams = planes.class_grams(rows)
+    assert planes.regec_from_grams(grams, lambda: rows, single()) is None
 
 
 def test_normals_are_shortest_in_the_units_of_distances(rng):
@@ -198,9 +203,12 @@ def test_two_classes_of_one_form_are_its_two_ends(rng):
 
 def _plane_rows(rng, sizes=(15, 11), d=6):
     X = np.where(rng.random((sum(sizes), d)) < 0.6, rng.normal(size=(sum(sizes), d)), 0.0)
-    N = sparse.csr_array(np.column_stack([X, rng.uniform(1, 2, sum(sizes))]))
-    N.sort_indices()
-    return PlaneRows.of(N, np.cumsum([0, *sizes])), N.toarray()
+    weight, S = rng.uniform(1, 4, sum(sizes)), sparse.csr_array(X)
+    edges = np.cumsum([0, *sizes])
+    parts = [slice(None), *(slice(a, b) for a, b in pairwise(edges))]
+    whole, *pieces = (Centered(S[own], weight[own], center=False) for own in parts)
+    root = np.sqrt(weight)[:, None]
+    return PlaneRows.of(whole, pieces), root * np.column_stack([X, np.ones(len(X))])
 
 
 def test_the_best_of_a_span_is_its_largest_quotient(rng):

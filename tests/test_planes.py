@@ -247,6 +247,13 @@ def test_linear_regec_does_not_depend_on_units(scale):
     np.testing.assert_array_equal(scaled.predict(X * scale), plain.predict(X))
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_which_of_many_planes_is_farthest_does_not_depend_on_units(scale, rng):
+    X, y = rng.normal(size=(20, 300)), np.arange(20) % 2
+    plain, scaled = ReGEC().fit(X, y).distances(X), ReGEC().fit(X * scale, y).distances(X * scale)
+    np.testing.assert_allclose(scaled / scale, plain, atol=1e-10 * plain.max())
+
+
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 @pytest.mark.parametrize("model", [GEPSVM(), ReGEC(kernel="rbf"), GEPSVM(kernel="rbf")])
 def test_extreme_units_stay_finite(model, scale):

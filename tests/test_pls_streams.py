@@ -233,3 +233,14 @@ def test_explained_shares_are_shares(kind, scale, rng):
     P = centred.T @ T / np.sum(T**2, axis=0)
     shares = np.sum(T**2, axis=0) * np.sum(P**2, axis=0) / np.sum(centred**2)
     np.testing.assert_allclose(model.x_explained_variance_ratio_, shares, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [PLSRegression(2), SIMPLS(1), SparsePLS(1), PLSDA(1)])
+def test_sides_that_share_nothing_but_rounding_are_refused(model):
+    """As in a fit of all rows: the factor of a stream has rounding where X'y has zeros."""
+    X = np.repeat([[1.0], [-1.0]], 10, axis=0) * [1.0, 2.0, 3.0]
+    y = np.tile([1, 0], 10)
+    for rows in (slice(0, 10), slice(10, None)):
+        model.partial_fit(X[rows], y[rows], **({"classes": [0, 1]} if "DA" in str(model) else {}))
+    with pytest.raises(NotFittedError, match="X and y have nothing in common"):
+        model.transform(X)

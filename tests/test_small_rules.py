@@ -21,7 +21,7 @@ from eigenkit.data import (
     survey_of,
     triangle,
 )
-from eigenkit.data.targets import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
+from eigenkit.data.matrices import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.moments import Rows, stream
 from eigenkit.moments.stream import Moments
 from eigenkit.numerics.compiled import WIDEST
@@ -38,12 +38,10 @@ from eigenkit.targets import TARGETS
 
 
 def test_rounding_grows_with_the_number_of_terms():
-    r, grain = np.array([1.0, 2.0]), np.array([1e-3, 1e-4])
-    np.testing.assert_allclose(rounding(r, 3.0, 0.0), EPS**2 / DIFFERENCE * 3.0 * 5.0)
-    many = np.ones(100)
-    np.testing.assert_allclose(rounding(many, 1.0, 0.0), (100 * ROUNDING) ** 2 * 100)
-    np.testing.assert_allclose(rounding(np.ones(400), 1.0, 0.0), 64 * rounding(many, 1.0, 0.0))
-    np.testing.assert_allclose(rounding(r, 0.0, grain), 1e-6 + 4e-8)
+    np.testing.assert_allclose(rounding(5.0, 2, 3.0), EPS**2 / DIFFERENCE * 3.0 * 5.0)
+    np.testing.assert_allclose(rounding(100.0, 100, 1.0), (100 * ROUNDING) ** 2 * 100)
+    np.testing.assert_allclose(rounding(400.0, 400, 1.0), 64 * rounding(100.0, 100, 1.0))
+    np.testing.assert_allclose(rounding(9.0, 2, 1.0), 9 * rounding(1.0, 2, 1.0))
 
 
 def test_a_pivot_that_is_rounding_is_no_pivot():
@@ -190,8 +188,9 @@ def test_a_fold_by_update_is_the_fold_from_its_rows(weighted, scale, rng, monkey
         np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-10)
     np.testing.assert_allclose(mine.R @ mine.Q.T, theirs.R @ theirs.Q.T, rtol=1e-8, atol=1e-12)
     cross = given[0]
-    V = rng.normal(size=5)
-    np.testing.assert_allclose(cross.from_data(V), cross.gram @ V, rtol=1e-9, atol=1e-9)
+    V = rng.normal(size=(5, 1))
+    from_rows = cross.sides()[0].gradient(V)[0]
+    np.testing.assert_allclose(from_rows, cross.gram @ V, rtol=1e-9, atol=1e-9)
     held = np.arange(0, 40, 4)
     errors = [component_cv.staged_squares(m, X[held], Y[held], 3) for m in (mine, theirs)]
     np.testing.assert_allclose(*errors, rtol=1e-9)

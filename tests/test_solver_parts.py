@@ -378,7 +378,8 @@ def test_orthogonal_components_end_at_the_grain_of_the_columns(unit, rng):
     W = np.linalg.qr(rng.normal(size=(4, 1)))[0]
 
     def found(grain):
-        X = SimpleNamespace(matmat=A.__matmul__, rmatmat=A.T.__matmul__, grain=np.full(4, grain))
+        X = SimpleNamespace(matmat=A.__matmul__, rmatmat=A.T.__matmul__)
+        X.floor = lambda V: grain * np.linalg.norm(V, axis=0)
         return correct(X, W, A @ np.linalg.lstsq(A.T @ A, W)[0], 0.0, 1)
 
     (size,) = found(0.0).norms

@@ -353,22 +353,22 @@ def test_gram_matrices_of_planes_are_used_as_far_as_they_can_be_trusted(rng):
     well = rows(3.0)
     plain = planes.regec_from_grams(planes.class_grams(well))
     exact = planes.regec_from_rows(well, np.eye(5)[:4])
-    for found in (plain, planes.regec_from_grams(planes.class_grams(well), well)):
+    for found in (plain, planes.regec_from_grams(planes.class_grams(well), lambda: well)):
         for z, true in zip(found.Z, exact.Z, strict=True):
             assert abs(z @ true) / np.linalg.norm(z) / np.linalg.norm(true) > 1 - 1e-10
         np.testing.assert_allclose(found.shares, exact.shares, atol=1e-10)
     # Worse ones need the rows, and the worst are left to other solvers.
     poor = rows(1e6)
     assert planes.regec_from_grams(planes.class_grams(poor)) is None
-    repaired = planes.regec_from_grams(planes.class_grams(poor), poor)
+    repaired = planes.regec_from_grams(planes.class_grams(poor), lambda: poor)
     np.testing.assert_allclose(
         repaired.shares, planes.regec_from_rows(poor, np.eye(5)[:4]).shares, atol=1e-6
     )
     singular = [N @ np.diag([1.0, 1, 1, 0, 1]) + 0 * N for N in well]
-    assert planes.regec_from_grams(planes.class_grams(singular), singular) is None
+    assert planes.regec_from_grams(planes.class_grams(singular), lambda: singular) is None
     huge = [N * 1e170 for N in well]
     with np.errstate(over="ignore", invalid="ignore"):
-        assert planes.regec_from_grams(planes.class_grams(huge), huge) is None
+        assert planes.regec_from_grams(planes.class_grams(huge), lambda: huge) is None
 
 
 @pytest.mark.parametrize("order", [planes.DENSE_ORDER, planes.DENSE_ORDER + 1])

@@ -105,28 +105,24 @@ def check_all_or_count(name: str, value: Any) -> int | None:
     return None if value is None else check_count(name, value, hint=", or None for all")
 
 
-def check_count(name: str, value: Any, *, low: int = 1, hint: str = "") -> int:
-    """``value`` as an integer of at least ``low``."""
-    if not _is_integer(value, low, np.inf):
-        refuse(name, value, f"an integer of at least {low}{hint}")
-    return int(value)
-
-
-def _is_integer(value: Any, low: float, high: float) -> bool:
-    """Whether ``value`` is an integer from low to high; True and False do not count."""
+def check_count(
+    name: str, value: Any, *, low: int = 1, high: float = np.inf, hint: str = "", expected: str = ""
+) -> int:
+    """``value`` as an integer within the bounds; True and False do not count."""
     fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    return fine and low <= value <= high
+    if not fine or not low <= value <= high:
+        refuse(name, value, expected or f"an integer of at least {low}{hint}")
+    return int(value)
 
 
 # A generator of random numbers can begin with integers up to this.
 _LARGEST_SEED = 2**32 - 1
+_SEED = f"an integer from 0 to {_LARGEST_SEED}"
 
 
 def check_seed(name: str, value: Any) -> int:
     """``value`` as an integer that a generator of random numbers can begin with."""
-    if not _is_integer(value, 0, _LARGEST_SEED):
-        refuse(name, value, f"an integer from 0 to {_LARGEST_SEED}")
-    return int(value)
+    return check_count(name, value, low=0, high=_LARGEST_SEED, expected=_SEED)
 
 
 def random_of(random_state: Any) -> np.random.RandomState:
@@ -140,25 +136,26 @@ def random_of(random_state: Any) -> np.random.RandomState:
 
 def check_random(value: Any) -> None:
     """``value`` is what scikit-learn takes for a ``random_state``."""
-    given = value is None or value is np.random or isinstance(value, np.random.RandomState)
-    if not given and not _is_integer(value, 0, _LARGEST_SEED):
-        wanted = f"an integer from 0 to {_LARGEST_SEED}, a RandomState, or None"
-        refuse("random_state", value, wanted)
+    if not (value is None or value is np.random or isinstance(value, np.random.RandomState)):
+        wanted = f"{_SEED}, a RandomState, or None"
+        check_count("random_state", value, low=0, high=_LARGEST_SEED, expected=wanted)
 
 
 def check_jobs(value: Any) -> None:
     """``value`` is a number of processes as joblib takes it."""
-    if value is not None and (not _is_integer(value, -(2**31), 2**31 - 1) or value == 0):
-        refuse("n_jobs", value, "a number of processes, -1 for one per processor, or None")
+    wanted = "a number of processes, -1 for one per processor, or None"
+    if value is not None:
+        check_count("n_jobs", value, low=-(2**31), high=2**31 - 1, expected=wanted)
+        if value == 0:
+            refuse("n_jobs", value, wanted)
 
 
 def check_folds(value: Any) -> None:
     """``value`` says how rows are cut for cross-validation, as in scikit-learn."""
     no_pairs = isinstance(value, str | bytes) or hasattr(value, "tocsr")
-    cut = hasattr(value, "split") or np.iterable(value)
-    if no_pairs or not (cut or _is_integer(value, 2, np.inf)):
+    if no_pairs or not (hasattr(value, "split") or np.iterable(value)):
         wanted = "an integer of at least 2, a splitter or pairs of rows to fit and to score on"
-        refuse("cv", value, wanted)
+        check_count("cv", value, low=2, expected=wanted)
 
 
 def check_scoring(value: Any) -> None:

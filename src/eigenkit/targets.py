@@ -111,10 +111,6 @@ class Target:
         return self.finish(self.local(Y, labels.weight), labels)
 
 
-def _inverse_root(x: Array) -> Array:
-    return ratio(1.0, np.sqrt(x))
-
-
 def _whitened(Y: Array, labels: Labels, share: float = 1.0, ridge: float = 0.0) -> Array:
     return Y @ labels.penalized(share, ridge).whiteners[0]
 
@@ -127,22 +123,23 @@ def whitened_with_ridge(share: float, ridge: float) -> Target:
 def _star(J: Any, labels: Labels) -> Any:
     share = ratio(1.0, labels.degree)
     a = J @ (labels.weight * share)
-    return scaled(J, _inverse_root(a), np.sqrt(labels.weight) * share)
+    return scaled(J, ratio(1.0, np.sqrt(a)), np.sqrt(labels.weight) * share)
 
 
 def _clique(J: Any, labels: Labels) -> Any:
     # Faded labels may count less than one sample: they have no other to share an edge with.
     c = J @ (labels.weight * np.maximum(labels.degree - labels.one, 0.0))
-    return scaled(J, _inverse_root(c), np.broadcast_to(np.sqrt(labels.weight), labels.degree.shape))
+    roots = np.broadcast_to(np.sqrt(labels.weight), labels.degree.shape)
+    return scaled(J, ratio(1.0, np.sqrt(c)), roots)
 
 
 def _shared(J: Any, weight: Array | float) -> Any:
     v = J @ np.broadcast_to(weight, J.shape[1:])
-    return scaled(J, _inverse_root(v))
+    return scaled(J, ratio(1.0, np.sqrt(v)))
 
 
 def _by_degree(J: Any, labels: Labels) -> Any:
-    return scaled(J, columns=np.sqrt(labels.weight) * _inverse_root(labels.degree))
+    return scaled(J, columns=np.sqrt(labels.weight) * ratio(1.0, np.sqrt(labels.degree)))
 
 
 def _rodriguez(J: Any, labels: Labels) -> Any:

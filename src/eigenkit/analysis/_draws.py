@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed
 
 from eigenkit.moments import Blocks
@@ -56,11 +55,6 @@ def _alone(work: Callable[..., Any], task: tuple[Any, ...]) -> Any:
     """Use one BLAS thread, because the number of threads changes rounding."""
     with blas_threads(0):
         return work(*task)
-
-
-def generator(*seed: int) -> np.random.Generator:
-    """The generator of one task."""
-    return np.random.default_rng(list(seed))
 
 
 def _watched(results: Any, weights: Sequence[int], what: str, progress: Progress) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import generator, refuse_blocks
+from eigenkit.analysis._draws import refuse_blocks
 from eigenkit.analysis._sides import what_it_is
 from eigenkit.data import correlations
 from eigenkit.estimators import PLSCanonical, PLSRegressionCV
@@ -76,7 +76,7 @@ class Resampling:
         return self._measured(self.model, self.weight)
 
     def __call__(self, count: int, seed: tuple[int, ...]) -> list[Measures]:
-        rng = generator(*seed)
+        rng = np.random.default_rng(seed)
         estimator = clone(self.model).set_params(n_components=width(self.model))
         return [self._one(estimator, rng) for _ in range(count)]
 

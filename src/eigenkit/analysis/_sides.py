@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import refuse_blocks
 from eigenkit.data import as_dense
-from eigenkit.data.columns import OFFSET_LIMIT
+from eigenkit.data.matrices import OFFSET_LIMIT
 from eigenkit.estimators import (
     CCA,
     LDA,
@@ -107,25 +107,28 @@ class View:
         # A has as many numbers as X here: nothing is gained by keeping X sparse.
         X = np.asarray(as_dense(self.data), dtype=np.float64)
         unit = self._units(np.abs(X).max(axis=0, initial=0.0))
-        R, factor = self._residuals(X / unit, N)
+        R = self._residuals(X / unit, N)
         U, s, _ = sla.svd(R, full_matrices=False, check_finite=False)
         keep = s > s.max(initial=0.0) * EPS * max(R.shape)
-        return U[:, keep], s[keep], factor * self._common(unit)
+        return U[:, keep], s[keep], self._factor(unit)
 
     def _units(self, size: Array) -> Array:
         """Powers of two that bring the columns, or all of them together, to the order of 1."""
         whole = np.full_like(size, size.max(initial=0.0))
         return power_of_two(size if self._free_units else whole)
 
-    def _common(self, unit: Array) -> float:
+    def _factor(self, unit: Array) -> float:
+        """What the singular values are to be multiplied with, for columns in these units."""
+        if self.scale:
+            return float(np.sqrt(self.data.shape[0] - 1))
         return 1.0 if self._free_units else float(unit[0])
 
-    def _residuals(self, X: Array, N: Array) -> tuple[Array, float]:
-        """X freed of N, scaled where that is asked for or does not matter; and a factor."""
+    def _residuals(self, X: Array, N: Array) -> Array:
+        """X freed of N, scaled where that is asked for or does not matter."""
         R, size = residuals(X, N)
         if self._free_units:
             R /= np.where(size > 0, size, 1.0)
-        return R, float(np.sqrt(len(X) - 1)) if self.scale else 1.0
+        return R
 
     def _sparse_spectrum(self, N: Array) -> tuple[Array, Array, float]:
         """From X X', by products of sparse matrices but for columns of a large mean."""
@@ -139,14 +142,13 @@ class View:
         if self._free_units:
             near.data /= np.repeat(np.sqrt(left[~far]), np.diff(near.indptr))
         K = np.asarray((near @ near.T).toarray())
-        factor = float(np.sqrt(X.shape[0] - 1)) if self.scale else 1.0
         columns = np.flatnonzero(far & (squares > 0))
         step = max(1, BLOCK // X.shape[0])
         for start in range(0, len(columns), step):
-            R, factor = self._residuals(X[:, columns[start : start + step]].toarray(), N)
+            R = self._residuals(X[:, columns[start : start + step]].toarray(), N)
             K += R @ R.T
         U, s, root = _of_gram(_residual_gram(K, N))
-        return U, s, root * factor * self._common(unit)
+        return U, s, root * self._factor(unit)
 
 
 def residuals(X: Array, N: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.data.columns import BLOCK_BYTES
+from eigenkit.data.matrices import BLOCK_BYTES
 from eigenkit.estimators import PCA
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._validation import check_X

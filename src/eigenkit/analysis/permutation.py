@@ -11,7 +11,7 @@ from scipy import linalg as sla
 from sklearn.base import BaseEstimator
 
 from eigenkit.analysis import _steps as steps
-from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed, sizes
+from eigenkit.analysis._draws import Progress, in_parallel, root_seed, sizes
 from eigenkit.analysis._sides import View, residuals, sides
 from eigenkit.data import as_dense, check_finite, stored
 from eigenkit.estimators._encoding import as_labels, check_groups
@@ -342,8 +342,11 @@ def _run(
         np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[5][1] == j])
         for j in range(len(plan))
     ]
-    observed = np.array([_observed(name, parts) for parts, _ in plan])
-    return observed, null, tuple(exact)
+    observed = []
+    for parts, _ in plan:
+        identity = np.arange(len(parts[0]))[None]
+        observed.append(float(steps.statistic(name, parts, [identity] * (len(parts) - 1))[0]))
+    return np.array(observed), null, tuple(exact)
 
 
 def _batch(
@@ -356,14 +359,9 @@ def _batch(
 ) -> Array:
     if every:
         return steps.statistic(name, parts, [steps.every_order(blocks)])
-    rng = generator(*seed)
+    rng = np.random.default_rng(seed)
     orders = [steps.random_orders(blocks, count, rng) for _ in parts[1:]]
     return steps.statistic(name, parts, orders)
-
-
-def _observed(name: str, parts: list[Array]) -> float:
-    identity = np.arange(len(parts[0]))[None]
-    return float(steps.statistic(name, parts, [identity] * (len(parts) - 1))[0])
 
 
 def _p_values(observed: Array, null: list[Array], exact: tuple[bool, ...]) -> Array:

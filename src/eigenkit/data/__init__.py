@@ -7,9 +7,14 @@
 
 from eigenkit.data.blocked import Blocked
 from eigenkit.data.centered import Centered, correlations
-from eigenkit.data.columns import (
+from eigenkit.data.dense import Dense, SideBySide
+from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.linked import Linked
+from eigenkit.data.matrices import (
     SAFE_RANGE,
     SCALABLE,
+    SparseRows,
+    add_transposed,
     arrays_of,
     as_dense,
     centered_columns,
@@ -21,17 +26,16 @@ from eigenkit.data.columns import (
     project,
     scaled,
     shifted,
+    sparse_labels,
+    sparse_product,
     stored,
     sum_of_squares,
 )
-from eigenkit.data.csr import SparseRows, add_transposed, sparse_product
-from eigenkit.data.dense import Dense, SideBySide
-from eigenkit.data.kernel import CenteredKernel
-from eigenkit.data.linked import Linked
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import Data, one_sample
+from eigenkit.data.rescaled import Rescaled
 from eigenkit.data.sparse import Sparse
-from eigenkit.data.targets import SparseTarget, Targets, sparse_labels
+from eigenkit.data.targets import SparseTarget, Targets
 
 __all__ = [
     "SAFE_RANGE",
@@ -44,6 +48,7 @@ __all__ = [
     "Linked",
     "LocalPasses",
     "Passes",
+    "Rescaled",
     "SideBySide",
     "Sparse",
     "SparseRows",

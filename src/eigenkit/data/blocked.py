@@ -16,8 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.centered import Centered, Scaled
-from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
-from eigenkit.data.csr import add_transposed, sparse_product
+from eigenkit.data.matrices import (
+    BLOCK_BYTES,
+    FULL,
+    add_transposed,
+    moved,
+    row_slices,
+    scaled,
+    shifted,
+    sparse_product,
+)
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import Data
 from eigenkit.data.targets import Targets

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from eigenkit.data.columns import (
+from eigenkit.data.matrices import (
     SAFE_RANGE,
     SCALABLE,
     as_dense,

@@ -13,8 +13,15 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, sum_of_squares
-from eigenkit.data.csr import SparseRows, add_transposed
+from eigenkit.data.matrices import (
+    BLOCK_BYTES,
+    FULL,
+    SparseRows,
+    add_transposed,
+    moved,
+    row_slices,
+    sum_of_squares,
+)
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import DENSE_RATE, READ_RATE
 from eigenkit.numerics.linalg import Array

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenkit.data.columns import SAFE_RANGE, column_sums, largest
+from eigenkit.data.matrices import SAFE_RANGE, column_sums, largest
 from eigenkit.data.protocol import Data
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
 from eigenkit.numerics.tolerances import EPS
@@ -45,7 +45,7 @@ class CenteredKernel(Data):
            [-4.,  0.,  4.]])
     """
 
-    decomposable = True
+    decomposable, plain = True, False
 
     def __init__(
         self,
@@ -103,6 +103,14 @@ class CenteredKernel(Data):
         """Kc."""
         return self.K
 
+    def trace(self) -> float:
+        """tr Kc, which is tr Z'Z."""
+        return float(np.trace(self.K))
+
+    def with_scores(self) -> Scored:
+        """The same kernel, for loops that need many inner products."""
+        return Scored(self)
+
     # -- units -------------------------------------------------------------------------
 
     def ridge(self, alpha: float) -> float:
@@ -135,10 +143,16 @@ class CenteredKernel(Data):
         s, U = np.sqrt(squares[keep]), U[:, keep]
         return U, s, U / s
 
+    def worst_rounding(self) -> float:
+        """The same for all directions."""
+        return self.noise(0.0)
+
     def rounded_squares(self, V: Array, ridge: float | Array) -> Array:
         """Both in terms of the lengths of directions, v'Kc v."""
-        lengths = np.einsum("ij,ij->j", V, self.matmat(V))
-        return np.asarray((self.noise(0.0) + ridge) * lengths)
+        return np.asarray((self.noise(0.0) + ridge) * self._squared_lengths(V))
+
+    def _squared_lengths(self, V: Array) -> Array:
+        return np.asarray(np.einsum("ij,ij->j", V, self.matmat(V)))
 
     def noise(self, largest: float) -> float:
         """Eigenvalues up to this are rounding, of entries as large as before centring, or of the
@@ -162,3 +176,38 @@ class CenteredKernel(Data):
     def seconds_for_outer(self) -> float:
         """No cost: the kernel is already known, and features are never formed."""
         return 0.0
+
+
+class Scored(CenteredKernel):
+    """A kernel whose directions carry their scores: n dual coefficients above n scores.
+
+    Sums of directions have the sums of their scores, so a loop that only combines directions
+    multiplies by the kernel once for each new one, and never for an inner product.
+    """
+
+    def __init__(self, kernel: CenteredKernel) -> None:
+        vars(self).update(vars(kernel))
+        self.shape = len(self.K), 2 * len(self.K)
+
+    def matmat(self, V: Array) -> Array:
+        """The scores of V."""
+        return V[len(self.K) :]
+
+    def rmatmat(self, U: Array) -> Array:
+        """The direction Z'U, with its scores Kc U."""
+        return np.concatenate([U, self.K @ U])
+
+    def inner(self, V: Array, W: Array) -> Array:
+        """U'(Z W) for V = Z'U."""
+        return np.asarray(V[: len(self.K)].T @ self.matmat(W))
+
+    def norm(self, V: Array) -> float:
+        """The length of all directions together."""
+        return float(np.sqrt(max(float(np.sum(self._squared_lengths(V))), 0.0)))
+
+    def to_X(self, W: Array) -> Array:
+        """The dual coefficients alone, for rows k(x, X)."""
+        return super().to_X(W[: len(self.K)])
+
+    def _squared_lengths(self, V: Array) -> Array:
+        return np.asarray(np.einsum("i...,i...->...", V[: len(self.K)], self.matmat(V)))

@@ -17,9 +17,9 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import BLOCK_BYTES, row_slices
+from eigenkit.data.matrices import BLOCK_BYTES, row_slices
 from eigenkit.numerics.linalg import Array
-from eigenkit.numerics.threads import ahead, available, one_blas_thread, tree_sum
+from eigenkit.numerics.threads import ahead, available, merged, one_blas_thread, tree_sum
 from eigenkit.numerics.tolerances import precision
 
 # How many numbers of a block are compared with those of the first pass.
@@ -229,11 +229,7 @@ class Survey:
 
 def survey_of(blocks: Iterable[Any], m: Array | None = None) -> Survey | None:
     """The survey of blocks (X, Y, weight); None if there are none."""
-    found = None
-    for X, _, weight in blocks:
-        one = Survey.of(X, weight, m)
-        found = one if found is None else found.merge(one)
-    return found
+    return merged((Survey.of(X, weight, m) for X, _, weight in blocks))
 
 
 def _total(X: Any, weight: Array | None) -> float:

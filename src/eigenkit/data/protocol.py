@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import centered_columns, sum_of_squares
+from eigenkit.data.matrices import centered_columns, sum_of_squares
 from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
 from eigenkit.numerics.tolerances import EPS, along
@@ -35,6 +35,10 @@ def one_sample(weight: Array | None) -> float:
 
 class Data:
     """Centred, weighted data Z (n x d).
+
+    A kind sets the attributes down to ``n_samples`` and defines ``matmat``, ``rmatmat``, ``ridge``,
+    ``to_X`` and ``seconds_for_passes``; that is enough for an iterative solver. Everything else has
+    a default, which a kind replaces where it knows better, or can do more.
 
     Attributes
     ----------
@@ -59,6 +63,8 @@ class Data:
         What makes the products: "BLAS", "compiled" or "scipy".
     threads : context manager
         Enter this while making several products in a row.
+    plain : bool
+        Whether directions are columns of d numbers, with the inner products of those.
     names_constant : bool
         Whether to warn of constant columns; not for sparse X, where unused words are common.
     """
@@ -73,6 +79,7 @@ class Data:
     decomposable: bool = False
     fast_in_single: bool = False
     has_rows: bool = True
+    plain: bool = True
     names_constant: bool = True
     products: str = "BLAS"
     threads: AbstractContextManager[Any] = nullcontext()
@@ -122,7 +129,7 @@ class Data:
         lacks(self, "original")
 
     def inner(self, V: Array, W: Array) -> Array:
-        """V'W: inner products of directions."""
+        """V'W: inner products of directions; those in V are best known as Z'U."""
         return V.T @ W
 
     def norm(self, V: Array) -> float:
@@ -164,23 +171,28 @@ class Data:
         """The same data with one factor for all columns, for where their units matter."""
         return self
 
+    def with_scores(self) -> Data:
+        """The same data, with directions whose inner products take no pass over the data."""
+        return self
+
     @cached_property
     def units(self) -> Array:
-        """The factors by which the columns of X were multiplied; constant columns have one too."""
+        """The factors by which the columns of X were multiplied; constant columns have one too.
+
+        Where they are all the same, singular values of Z are those of X times the first.
+        """
         return np.ones(self.shape[1])
 
-    def lengths_to_X(self, s: Array) -> Array:
-        """Singular values of Z in the units of X, where those are one for all columns."""
-        return s / float(self.units[0])
-
     @cached_property
-    def r(self) -> Array | None:
-        """The roots of the weights."""
+    def r(self) -> Any:
+        """The roots of the weights; None without weights."""
         return None if self.weight is None else np.sqrt(self.weight)
 
     def weighted(self, U: Array) -> Array:
         """diag(r) U."""
-        return U if self.r is None else U * self.r.astype(U.dtype, copy=False)[:, None]
+        if self.weight is None:
+            return U
+        return np.asarray(U * self.r.astype(U.dtype, copy=False)[:, None])
 
     def unweighted(self, U: Array) -> Array:
         """diag(r)^-1 U."""
@@ -225,11 +237,15 @@ class Data:
 
     def worst_rounding(self) -> float:
         """Eigenvalues of Z'Z up to this may be rounding of the input, by its worst column."""
-        return max(float(np.max(self.grain())) ** 2, self.noise(0.0))
+        return float(np.max(self.grain())) ** 2
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
         lacks(self, "column_squares")
+
+    def trace(self) -> float:
+        """tr Z'Z."""
+        return float(self.column_squares().sum())
 
     def floor(self, V: Array) -> Array:
         """The lengths of scores Z V that this rounding can produce."""
@@ -251,7 +267,7 @@ class Data:
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
         V = self.axes(vectors, s)
-        keep = s > self.floor(V)
+        keep = s > along(V, self.grain())
         s, V, vectors = s[keep], V[:, keep], vectors[:, keep]
         return self.matmat(V) / s if self.primal else vectors, s, V
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, column_sums, scaled, shifted
-from eigenkit.data.csr import SparseRows
+from eigenkit.data.matrices import FULL, SparseRows, column_sums, scaled, shifted
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import BLOCK_RATE, SPARSE_RATE, may_be_dense
 from eigenkit.numerics.linalg import Array
@@ -117,9 +116,9 @@ class Sparse(Centered):
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:
             return U
-        r = np.ones(len(U), U.dtype) if self.r is None else self.r.astype(U.dtype)
+        r = np.ones(len(U), U.dtype) if self.weight is None else self.r.astype(U.dtype)
         means = (r @ U) / U.dtype.type(self.total)
-        return np.subtract(U, means if self.r is None else np.outer(r, means), out=out)
+        return np.subtract(U, means if self.weight is None else np.outer(r, means), out=out)
 
     def _plain_gram(self) -> Array:
         P = self._weighted_rows()
@@ -131,7 +130,7 @@ class Sparse(Centered):
 
     def _weighted_rows(self) -> SparseRows:
         """P."""
-        if self.r is None and self.m is None:
+        if self.weight is None and self.m is None:
             return self._rows
         return SparseRows(scaled(self.X, self.r, self.m))
 

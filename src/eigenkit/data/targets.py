@@ -10,15 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import BLOCK_BYTES, constant_columns, row_slices, scaled
-from eigenkit.data.csr import SparseRows
+from eigenkit.data.matrices import SparseRows, constant_columns, scaled
 from eigenkit.numerics.linalg import Array
-from eigenkit.numerics.threads import thread_map
-
-# A matrix of labels with a smaller share of non-zeros, and at least this many columns, is worth
-# taking as a sparse one.
-SPARSE_SHARE = 0.1
-MANY_COLUMNS = 64
 
 
 @dataclass(frozen=True)
@@ -130,27 +123,3 @@ class _Transposed:
         U = self.H._weighted(U)
         product = self.H._rows.T @ U
         return np.asarray(product - np.outer(self.H.mean, U.sum(axis=0)))
-
-
-def sparse_labels(Y: Array) -> sparse.csr_array | None:
-    """A dense matrix of labels as a sparse one; None where that is not worth it.
-
-    Block by block: what is compared stays in the cache, and where too many numbers are not zero
-    the rest is not looked at.
-    """
-    n, k = Y.shape
-    if k < MANY_COLUMNS:
-        return None
-    most, counts = SPARSE_SHARE * Y.size, [0]
-
-    def places(rows: slice) -> np.ndarray:
-        found = np.flatnonzero(Y[rows if sum(counts) <= most else slice(0)] != 0)
-        counts.append(len(found))
-        return np.asarray(found + rows.start * k)
-
-    place = np.concatenate(thread_map(places, row_slices(Y.shape, BLOCK_BYTES)))
-    if sum(counts) > most:
-        return None
-    rows, columns = np.divmod(place, k)
-    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    return sparse.csr_array((Y[rows, columns], columns, ends), shape=Y.shape)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data.columns import as_dense, row_slices
+from eigenkit.data.matrices import as_dense, row_slices
 from eigenkit.data.passes import Passes
 from eigenkit.numerics.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
 from eigenkit.numerics.tolerances import REPAIRABLE, TWELVE_DIGITS

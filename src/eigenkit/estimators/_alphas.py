@@ -77,7 +77,8 @@ def alpha_path(
     solutions = first._solve_path(problem, alphas, settings)
     models = [like(first, clone(estimator).set_params(alpha=alpha)) for alpha in alphas]
     for model, alpha, solution in zip(models, alphas, solutions, strict=True):
-        model._adopt(replace(problem, pencil=problem.pencil.at(alpha)), solution)
+        model._keep(replace(problem, pencil=problem.pencil.at(alpha)), solution)
+        model.report_ = model._report(solution)
     return models
 
 

@@ -22,6 +22,7 @@ from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import Y_COMES_WITH_BLOCKS, check_weight, check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks, Rows
 from eigenkit.numerics.linalg import Array, ratio
+from eigenkit.numerics.threads import merged
 from eigenkit.numerics.tolerances import ROUNDING
 
 # Methods that return one row for every row of X.
@@ -176,7 +177,8 @@ class Paired:
     squares: Array
 
     @classmethod
-    def of(cls, A: Array, B: Array, weight: Array | None) -> Paired:
+    def of(cls, pair: tuple[Array, Array], weight: Array | None) -> Paired:
+        A, B = pair
         w = np.ones(len(A)) if weight is None else np.asarray(weight, dtype=np.float64)
         total = float(w.sum())
         mean = np.array([w @ A, w @ B]) / total
@@ -259,12 +261,7 @@ def _rows(blocks: Iterable[Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _paired(blocks: Iterable[Any], sides: Callable[..., Any], model: Any) -> Paired | None:
-    found = None
-    for X, y, weight in _rows(blocks):
-        A, B = sides(model, X, y)
-        one = Paired.of(A, B, weight)
-        found = one if found is None else found.merge(one)
-    return found
+    return merged(Paired.of(sides(model, X, y), weight) for X, y, weight in _rows(blocks))
 
 
 def _sums(blocks: Iterable[Any], model: Any, weighs: bool) -> tuple[float, float]:

@@ -1,113 +1,191 @@
-"""The rows of each class, in coordinates in which planes can be computed.
+"""The rows of each class as data, and the coordinates in which planes are computed.
 
-Whole, as sums over the rows of each class (of streams of them, and blocks), or as kernel values
-with the training samples that span the surfaces.
+All rows are one :class:`~eigenkit.data.Data` Z, those of a class after those of another, beside
+``ones``, what the constant 1 is in them. With N = [Z, ones], N_c'N_c has the products of the rows
+[X - mean, 1] of class c, times the units of Z. Samples in memory have Z centred on the mean of all
+and the roots of their weights as ones; of a stream the factors of the classes are the rows, and
+a kernel's rows are its values, as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import partial, reduce
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.metaestimators import available_if
 
-from eigenkit.data import add_transposed, sparse_product
+from eigenkit.data import Centered, Data, add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import CONSTANT_KERNEL, refuse_overflow
-from eigenkit.estimators._row_space import Space
-from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
-from eigenkit.moments import BlockedRows, ClassMoments, Factor
-from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.numerics.tolerances import EPS, SQUARES_RANGE, TINY, grain
+from eigenkit.moments import BlockedRows, ClassMoments, Factor, Rows
+from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.tolerances import ROUNDING, TINY
 from eigenkit.shell import shown
-from eigenkit.solvers.large_planes import PlanePasses
-from eigenkit.solvers.planes import class_grams, lower_grams
+from eigenkit.solvers.large_planes import PlanePasses, PlaneRows, roots
+from eigenkit.solvers.planes import lower_grams
+
+# Data with this many times more columns than rows are turned into the space that the rows span.
+WIDE = 2
+# A rotation costs small columns their digits: beside others so many times as large they keep their
+# own units, unless these would be too many for a matrix of their order.
+UNLIKE, TOO_MANY = 1e4, 2000
+
+# The values of a kernel are features around zero, in one unit.
+KERNEL: dict[str, Any] = {"center": False, "one_unit": True}
+
+ABSENT = "no row of the class {} has arrived."
 
 
 @dataclass(frozen=True)
 class ClassRows:
-    """The features of each class, in the coordinates that the planes are computed in.
+    """N_c = [F_c, ones_c] of each class, in the coordinates that the planes are computed in.
 
-    ``parts[c] = sqrt(w) [features, 1]``, around ``shift``; a plane z there is the plane R z in the
-    coordinates in which its ridge and distances are measured (R None: the same). ``basis`` is what
-    the coordinates of the normals are the weights of (None: the features), ``column`` holds the
-    factors that landmarks of weights other than one have put on their columns, ``eps`` is the
-    precision of the features as they were given.
+    Class c has the rows bounds[c] to bounds[c + 1]. The plane z = [v; b] is ``[unit v; b -
+    offset'v]`` in the coordinates in which its ridge and distances are measured (unit None: the
+    same), which are weights of the rows of ``basis`` (None: of the features), around ``shift``.
+    Columns of a length up to ``grain`` are rounding; ``column`` holds the factors that landmarks
+    of weights other than one have put on theirs.
     """
 
-    parts: list[Any]
-    R: Array | None = None
+    F: Array
+    ones: Array
+    bounds: np.ndarray
+    unit: Array | None
+    grain: Array
+    offset: Array | float = 0.0
     basis: Array | None = None
     shift: Array | float = 0.0
     column: Array | None = None
-    eps: float = EPS
+    decomposable: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, F: Any, bounds: np.ndarray, root: Array | None, **known: Any) -> ClassRows:
-        """From features sorted by class, and the roots of the weights of their rows."""
-        N = with_ones(F, root)
-        return cls([N[a:b] for a, b in pairwise(bounds)], **known)
+    def of(cls, Z: Centered, ones: Array, bounds: np.ndarray, X: Any = None) -> ClassRows:
+        """From the rows of all classes.
+
+        The mean is a rounded number: with X, rows are around that very number, as new ones will be.
+        """
+        if Z.constant.all():
+            raise ValueError(NO_VARIANCE)
+        # Constant features are left out: with them, the plane could move at a smaller penalty.
+        unit = Z.units
+        mean = np.where(Z.constant, 0.0, Z.mean * unit)
+        if _is_wide(Z):
+            F, basis = _own_space(Z, mean)
+            grain, unit = np.append(Z.floor(basis.T), 0.0), np.full(len(basis), unit[0])
+            return cls(F, ones, bounds, unit, grain, basis @ mean, basis, Z.mean)
+        F = Z.toarray() if X is None else Z.weighted(Z.rows(X))
+        return cls(F, ones, bounds, unit, np.append(Z.grain(), 0.0), mean, shift=Z.mean)
+
+    @classmethod
+    def of_kernel(cls, K: Array, ordered: ByClass, column: Array | None) -> ClassRows:
+        """From kernel values, columns of which count for more than one sample each."""
+        Z = Centered(K if column is None else K * column, ordered.rows.weight, **KERNEL)
+        unit = None if np.all(Z.units == 1.0) else Z.units
+        grain = np.append(Z.grain(), 0.0)
+        return cls(Z.toarray(), ordered.ones(), ordered.bounds, unit, grain, column=column)
+
+    @cached_property
+    def parts(self) -> list[Array]:
+        """N_c."""
+        N = np.column_stack([self.F, self.ones])
+        return [N[a:b] for a, b in pairwise(self.bounds)]
+
+    def grams(self) -> list[Array]:
+        """N_c'N_c."""
+        each = (slice(a, b) for a, b in pairwise(self.bounds))
+        pairs = ((self.F[own], self.ones[own]) for own in each)
+        return [bordered(F.T @ F, ones @ F, float(ones @ ones)) for F, ones in pairs]
+
+    def lower_grams(self) -> list[Array]:
+        return lower_grams(self.parts)
+
+    @property
+    def tall(self) -> bool:
+        """Whether rows outnumber columns, so that Gram matrices may be of full rank."""
+        return self.basis is None and self.F.shape[0] > self.F.shape[1]
 
     @property
     def column_weight(self) -> Array | None:
         """How many samples each column counts for; the column of the constant counts for one."""
         return None if self.column is None else np.append(self.column**2, 1.0)
 
-    @property
-    def may_be_dense(self) -> bool:
-        """Whether products of the rows with dense matrices take no more room than the rows."""
-        return not sparse.issparse(self.parts[0])
-
-    def grams(self) -> list[Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver checks the sums
-            grams: list[Any] = class_grams(self.parts)
-        return grams if self.may_be_dense else [G.toarray() for G in grams]
-
-    def lower_grams(self) -> list[Array]:
-        return lower_grams(self.parts) if self.may_be_dense else self.grams()
-
-    def grain(self) -> Array:
-        """How long the columns may be by the rounding of the features as they were given."""
-        squares = np.sum([np.einsum("ij,ij->j", N, N) for N in self.parts], axis=0)
-        if self.R is not None:
-            squares[:-1] += squares[-1] * self.R[-1, :-1] ** 2
-        squares[-1] = 0.0
-        return np.asarray(grain(squares, sum(map(len, self.parts)), self.eps))
+    @cached_property
+    def R(self) -> Array | None:
+        """The map of planes into the coordinates in which they are measured."""
+        if self.unit is None:
+            return None
+        R = np.diag([*self.unit, 1.0])
+        R[-1, :-1] = -np.asarray(self.offset)
+        return R
 
     def normals(self, Z: Array) -> Array:
         """The normals of planes, in the units of the features."""
-        found = Z[:, :-1] if self.R is None else Z @ self.R[:-1].T
+        found = Z[:, :-1] if self.unit is None else Z[:, :-1] * self.unit
         return found if self.basis is None else found @ self.basis
 
-    def to_normal(self) -> Array:
-        """The map from z to the normal of the plane."""
-        order = self.parts[0].shape[1]
-        return np.eye(order)[:-1] if self.R is None else self.R[:-1]
+
+@dataclass(frozen=True)
+class ClassGrams(ClassRows):
+    """N_c'N_c alone, of data too large to be decomposed; in the units of X, around zero."""
+
+    products: list[Array] = field(default_factory=list)
+    decomposable = False
+
+    @classmethod
+    def of_pieces(cls, pieces: Sequence[Data]) -> ClassGrams:
+        """From the uncentred rows of each class."""
+        nothing, grams = np.empty(0), []
+        for Z in pieces:
+            gram, sums = Z.from_X(Z.from_X(Z.gram()).T), Z.from_X(Z.rmatmat(roots(Z))[:, 0])
+            grams.append(bordered(gram, sums, Z.total))
+        return cls(nothing, nothing, nothing, None, nothing, products=grams)
+
+    def grams(self) -> list[Array]:
+        return self.products
+
+    lower_grams = grams
 
 
-def with_ones(F: Any, root: Array | None) -> Any:
-    """sqrt(w) [F, 1]."""
-    n, d = F.shape
-    if sparse.issparse(F):
-        last = F.indptr[1:]  # the one is the last number of its row
-        data = np.insert(F.data.astype(np.float64), last, 1.0)
-        column = np.insert(F.indices, last, d)
-        indptr = F.indptr + np.arange(n + 1, dtype=F.indptr.dtype)
-        if root is not None:
-            data *= np.repeat(root, np.diff(indptr))
-        return sparse.csr_array((data, column, indptr), shape=(n, d + 1))
-    N = np.empty((n, d + 1))
-    N[:, :-1] = F
-    N[:, -1] = 1.0
-    if root is not None:
-        N *= root[:, None]
-    return N
+def bordered(gram: Array, sums: Array, total: float) -> Array:
+    """[[gram, sums], [sums', total]]."""
+    G = np.empty((len(sums) + 1,) * 2)
+    G[:-1, :-1] = gram
+    G[:-1, -1] = G[-1, :-1] = sums
+    G[-1, -1] = total
+    return G
+
+
+def _is_wide(Z: Data) -> bool:
+    """Whether rows are turned into their space: all that are few, or too large to be decomposed."""
+    n, d = Z.shape
+    if d < WIDE * n or d > TOO_MANY:
+        return d >= WIDE * n or not Z.decomposable
+    squares = Z.column_squares()[~Z.constant]
+    return not Z.decomposable or bool(squares.max() <= UNLIKE**2 * squares.min())
+
+
+def _own_space(Z: Data, mean: Array) -> tuple[Array, Array]:
+    """Coordinates of the rows of Z in the space that they and their mean span, and its basis.
+
+    With a normal orthogonal to both, a plane has the same distances to all rows, but a larger
+    penalty.
+    """
+    U, s, V = Z.triplets()
+    if not s.size:
+        raise ValueError(NO_VARIANCE)
+    F, basis, aside = U * s, V.T, mean
+    for _ in range(2):
+        aside = aside - basis.T @ (basis @ aside)
+    length = np.linalg.norm(aside)
+    if length > ROUNDING * np.linalg.norm(mean):
+        basis = np.vstack([basis, aside / length])
+        F = np.column_stack([F, np.zeros(len(F))])
+    return F, basis
 
 
 def check_varied(K: Array) -> None:
@@ -115,10 +193,7 @@ def check_varied(K: Array) -> None:
         raise ValueError(CONSTANT_KERNEL)
 
 
-def kernel_unit(K: Array) -> float:
-    """1, or a power of two that brings kernel values of extreme size near 1."""
-    (low, high), size = SQUARES_RANGE, max(float(K.max()), -float(K.min()))
-    return 1.0 if low < size < high else float(power_of_two(np.array(size)))
+# -- where the rows come from -----------------------------------------------------------
 
 
 def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent: str) -> None:
@@ -132,38 +207,66 @@ def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent:
 
 
 @dataclass(frozen=True)
-class ClassSums:
-    """A factor of the rows of each class, which is all that planes depend on."""
+class ByClass:
+    """Rows of positive weight sorted by class; the class c has rows bounds[c] to bounds[c + 1].
 
-    factors: list[Factor]
+    ``order`` holds their places among all rows.
+    """
+
+    rows: Rows
+    order: np.ndarray
+    bounds: np.ndarray
 
     @classmethod
-    def of(cls, moments: ClassMoments, classes: np.ndarray) -> ClassSums:
-        found = moments.factors()
-        present = np.array([factor is not None for factor in found])
-        check_class_counts(classes, present, moments.n_rows, "no row of the class {} has arrived.")
-        return cls([factor for factor in found if factor is not None])
+    def of(cls, rows: Rows, classes: np.ndarray) -> ByClass:
+        """Refuses what holds fewer than two classes, or one sample of each."""
+        k, codes = len(classes), rows.Y[:, 0]
+        order = np.argsort(codes, kind="stable")
+        if rows.weight is not None:
+            order = order[rows.weight[order] > 0]
+        counts = np.bincount(codes[order], minlength=k)
+        absent = "sample_weight is zero for every sample of the class {}."
+        check_class_counts(classes, counts > 0, len(order), absent)
+        return cls(rows.take(order), order, np.concatenate([[0], np.cumsum(counts)]))
 
-    def around_mean(self) -> ClassRows:
-        """Rows with the same products as the rows [(X - mean) / unit, 1].
+    def ones(self) -> Array:
+        """The roots of the weights."""
+        return np.sqrt(self.rows.weights())
 
-        Of each class these are the rows of its centred factor, with a constant of 0, and one more
-        row for its mean.
-        """
-        whole = reduce(Factor.merge, self.factors).without_rounding()
-        size, shift = whole.spread(), whole.mean
-        if not size.any():
-            raise ValueError(NO_VARIANCE)
-        inside, ones = [], []
-        for factor in self.factors:
-            root = np.sqrt(factor.total)
-            inside += [factor.without_rounding().R, root * (factor.mean - shift)[None]]
-            ones.append(np.append(np.zeros(len(factor.R)), root))
-        Z = np.where(size == 0, 0.0, np.vstack(inside))
-        space = Space.of(Z, shift, size, whole.total, whole.eps)
-        rows = np.column_stack([space.coordinates, np.concatenate(ones)])
-        parts = np.split(rows, np.cumsum([len(part) for part in ones])[:-1])
-        return ClassRows(parts, space.R, space.basis, shift, eps=whole.eps)
+    def uncentred(self, rows: slice = slice(None)) -> Centered:
+        """Some rows as data around zero."""
+        some = self.rows.take(rows)
+        return Centered(some.X, some.weight, center=False)
+
+    def pieces(self) -> list[Centered]:
+        """The rows of each class, as data around zero."""
+        return [self.uncentred(slice(a, b)) for a, b in pairwise(self.bounds)]
+
+    def products(self) -> PlaneRows:
+        """For solvers that only multiply."""
+        return PlaneRows.of(self.uncentred(), self.pieces())
+
+
+def class_factors(moments: ClassMoments, classes: np.ndarray) -> ClassRows:
+    """From the factors of the rows of each class, which is all that planes depend on.
+
+    Of each class the rows are those of its centred factor, with a constant of 0, and one more for
+    its mean.
+    """
+    found = moments.factors()
+    present = np.array([factor is not None for factor in found])
+    check_class_counts(classes, present, moments.n_rows, ABSENT)
+    factors = [factor for factor in found if factor is not None]
+    whole = reduce(Factor.merge, factors).without_rounding()
+    inside, ones = [], []
+    for factor in factors:
+        root = np.sqrt(factor.total)
+        inside += [factor.without_rounding().R, root * (factor.mean - whole.mean)[None]]
+        ones.append(np.append(np.zeros(len(factor.R)), root))
+    rows = np.where(whole.R.any(axis=0), np.vstack(inside), 0.0)
+    known = whole.mean, whole.total, whole.one, whole.n_rows, whole.eps
+    bounds = np.cumsum([0, *map(len, ones)])
+    return ClassRows.of(Centered.behind(rows, *known), np.concatenate(ones), bounds)
 
 
 def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses]:
@@ -173,14 +276,13 @@ def plane_sums(rows: BlockedRows, classes: np.ndarray) -> tuple[int, PlanePasses
     """
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
-    absent = "no row of the class {} has arrived."
-    check_class_counts(classes, counts > 0, int(counts.sum()), absent)
+    check_class_counts(classes, counts > 0, int(counts.sum()), ABSENT)
 
     def products(V: Array) -> Array:
         found: Array = rows.passes.run(plane_images, np.ascontiguousarray(V))
         return found.T.reshape(2, k, -1)
 
-    return int(counts.sum()), PlanePasses(sums, squares, products)
+    return int(counts.sum()), PlanePasses(sums, squares, np.ones(sums.shape[1]), products)
 
 
 def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:
@@ -213,48 +315,19 @@ def plane_images(blocks: Iterable[Any], V: Array) -> Array:
     return np.vstack([slope, drift])
 
 
-def _takes_parts(model: Any) -> bool:
-    for fine, given, instead in (
-        (model._is_linear, f"kernel={model.kernel!r}", "kernel='linear'"),
-        (not model.probability, "probability=True", "probability=False"),
-    ):
-        if not fine:
-            raise AttributeError(
-                f"{type(model).__name__}({given}) needs all samples at once: streams and blocks of "
-                f"rows are for {instead}."
-            )
-    return True
-
-
-class PlaneStreams(Streaming):
-    """``partial_fit`` and ``merge`` for planes in the space of X."""
-
-    coef_, intercept_, eigenvalues_, n_iter_, _center_, _bias_ = results(6)
-    classes_: np.ndarray
-
-    partial_fit = available_if(_takes_parts)(Streaming.partial_fit)
-    merge = available_if(_takes_parts)(Streaming.merge)
-
-    def _kind(self) -> tuple[Any, ...]:
-        return ()
-
-    def _no_moments(self) -> ClassMoments:
-        return ClassMoments.begin(len(self.classes_))
-
-    _last_result = "intercept_"
-
-
 # Rows of a kernel that agree in this many digits belong to equal samples.
 DIGITS = 12
 
 
-def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, Array, Array | None]:
+def landmark_rows(
+    model: Any, X: Any, weight: Array | None
+) -> tuple[np.ndarray, Array, Array | None]:
     """Landmarks (rows of X), K(X, landmarks), and the roots of what each landmark counts for.
 
     Without ``approximation`` all distinct samples are landmarks. Equal ones share a column, as
     the difference of two equal columns is a surface that vanishes everywhere; the shared one
-    counts for all of them (None: every landmark for one). ``root`` holds the roots of the
-    sample weights, X the kernel itself where it is precomputed.
+    counts for all of them (None: every landmark for one). X is the kernel itself
+    where it is precomputed.
     """
     n = X.shape[0]
     if model.approximation is not None and model.n_landmarks < n:
@@ -268,10 +341,9 @@ def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, A
     else:
         first, group = distinct(X)
         K = _columns(model, X, first)
-    if root is None and len(first) == n:
+    if weight is None and len(first) == n:
         return first, K, None
-    weight = np.bincount(group, None if root is None else root**2)
-    return first, K, np.sqrt(weight)
+    return first, K, np.sqrt(np.bincount(group, weight))
 
 
 def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.data import SCALABLE, Centered, Rescaled, project
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
@@ -21,7 +21,7 @@ from eigenkit.numerics.linalg import Array, whitener
 from eigenkit.pencil import Report
 from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, shown
 from eigenkit.solvers.covariance import largest_covariances
-from eigenkit.solvers.cross_products import Block, blocks
+from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
 from eigenkit.solvers.nipals import skip_missing_scores
 
@@ -60,15 +60,15 @@ class Pair:
 class Fit:
     """Both blocks, the components found in them, and the sums of squares to explain."""
 
-    X: Block
-    Y: Block
+    X: Rescaled
+    Y: Rescaled
     components: Components
     squares: tuple[float, float]
 
     @property
     def report(self) -> Report:
         """How the components were found."""
-        return replace(self.components.report, products=self.X.Z.products)
+        return replace(self.components.report, products=self.X.products)
 
 
 class CrossDecomposition(BothSides):
@@ -172,8 +172,8 @@ class CrossDecomposition(BothSides):
             raise ValueError(TOO_FAR_APART)
         rotations = inverse_rotations(found.y_weights, found.y_loadings) / to_y
         self._set(
-            x_mean_=X.Z.mean,
-            y_mean_=Y.Z.mean,
+            x_mean_=X.mean,
+            y_mean_=Y.mean,
             x_std_=X.std,
             y_std_=Y.std,
             x_weights_=found.x_weights,
@@ -197,18 +197,18 @@ class CrossDecomposition(BothSides):
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
         """What brings the scores of X to unit covariance, and how many samples it is known from."""
-        Z, found, unit = fit.X.Z, fit.components, fit.X.unit
+        X, found, unit = fit.X, fit.components, fit.X.unit
         if pair.observed is not None or self._deflation == "svd":  # scores overlap
             white = whitener(self._weighted_scores(pair, fit)) * unit
         else:
             white = np.diag(unit / np.sqrt(found.x_norms))
-        self._score_whitener_ = self._cast(white * np.sqrt(Z.freedom))
-        self._n_samples_ = float(Z.total / Z.one)
+        self._score_whitener_ = self._cast(white * np.sqrt(X.freedom))
+        self._n_samples_ = float(X.total / X.one)
 
     def _weighted_scores(self, pair: Pair, fit: Fit) -> Array:
         """The scores of X in the unit of its block, times the roots of the weights."""
         if pair.observed is not None:
-            return fit.X.Z.weighted(self._x_scores(pair.rows.X)) * fit.X.unit
+            return fit.X.weighted(self._x_scores(pair.rows.X)) * fit.X.unit
         return fit.X.matmat(fit.components.x_rotations)
 
     def _keep_shares(self, pair: Pair, fit: Fit) -> None:
@@ -228,7 +228,7 @@ class CrossDecomposition(BothSides):
         else:
             T = self._scores_of_all(pair.given.X)
         self.x_scores_ = self._cast(T)
-        centred = pair.given.Y - fit.Y.Z.mean
+        centred = pair.given.Y - fit.Y.mean
         centred /= fit.Y.std
         with np.errstate(invalid="ignore"):
             self.y_scores_ = self._cast(self._y_scores(centred, T))
@@ -286,7 +286,7 @@ def decomposed(
     G: Array | None = None,
 ) -> Fit:
     """Up to l components of two blocks; G is Z'Z where that is known, and is overwritten."""
-    X, B, cross = blocks(Z, Y, scale, l, G)
+    X, B, cross = rescaled(Z, Y, scale, l, G)
     if deflation == "svd":
         found = largest_covariances(X, B, l)
     else:

@@ -12,7 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
-from eigenkit.data import SAFE_RANGE, as_dense, check_finite, check_size, largest, stored
+from eigenkit.data import SAFE_RANGE, as_dense, check_finite, check_size, largest
 from eigenkit.estimators._validation import COMPLEX, PRECISIONS, plain_words, readable, tabular
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
@@ -63,35 +63,24 @@ def as_labels(y: Any, name: str = "y") -> Any:
 
 def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
     """y as an array whose columns are those that the model knows; ``reset`` makes it know them."""
-    y = tabular(y)
-    names = _column_names(y)
-    if not reset:
-        _check_names(model, names)
-    elif names is not None:
-        model._y_names_ = names
-    else:
-        vars(model).pop("_y_names_", None)
+    check_y_names(model, y, reset=reset)
     return as_labels(y)
 
 
-def check_y_names(model: Any, y: Any) -> None:
-    """Refuse a frame whose columns are not those that the model was fitted to."""
-    _check_names(model, _column_names(tabular(y)))
-
-
-def _check_names(model: Any, names: np.ndarray | None) -> None:
-    known = vars(model).get("_y_names_")
-    if known is not None and names is not None and not np.array_equal(known, names):
+def check_y_names(model: Any, y: Any, *, reset: bool = False) -> None:
+    """Refuse a frame with columns of other names than y had in the fit; ``reset`` keeps its own."""
+    if reset:
+        vars(model).pop("_y_names_", None)
+    names, known = list(getattr(tabular(y), "columns", ())), vars(model).get("_y_names_")
+    if not names or not all(isinstance(name, str) for name in names):
+        return
+    if reset:
+        model._y_names_ = np.array(names)
+    elif known is not None and not np.array_equal(known, np.array(names)):
         raise ValueError(
-            f"y has the columns {shown(names.tolist())}, but {type(model).__name__} was fitted "
-            f"with {shown(known.tolist())}: give the same in the same order."
+            f"y has the columns {shown(names)}, but {type(model).__name__} was fitted with "
+            f"{shown(known.tolist())}: give the same in the same order."
         )
-
-
-def _column_names(y: Any) -> np.ndarray | None:
-    """The names of the columns of a frame, where they are strings."""
-    names = list(getattr(y, "columns", ()))
-    return np.array(names) if names and all(isinstance(name, str) for name in names) else None
 
 
 def check_numeric_Y(
@@ -142,7 +131,7 @@ def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
 def check_indicator(Y: Any, n: int) -> Any:
     """Y as a float64 0/1 matrix (n x k), sparse if it was."""
     Y = check_sparse_Y(Y, n) if sparse.issparse(Y) else _float_matrix(Y, n)
-    values = stored(Y)
+    values = Y.data if sparse.issparse(Y) else Y
     # Blocks stay in the cache, and what is 0 or 1 needs no other check.
     step = max(1, FEW_BYTES * len(values) // max(1, values.nbytes))
     parts = [values[i : i + step] for i in range(0, len(values), step)]

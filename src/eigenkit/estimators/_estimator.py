@@ -142,20 +142,12 @@ class Estimator(Shown, Instead, BaseEstimator):
         return self._rows(X, y, sample_weight).positive()
 
     def _learn(self, sample: Any, settings: Any) -> None:
-        """State the problem, solve it, keep what is found."""
-        problem = self._problem(sample)
-        self._adopt(problem, self._solve(problem, settings))
-
-    def _adopt(self, problem: Any, solution: Any) -> None:
-        """Keep what is found, and how."""
-        self._keep(problem, solution)
-        self.report_ = self._report(solution)
-
-    def _problem(self, sample: Any) -> Any:
-        """The problem that a sample states, if there is anything to learn from it."""
+        """State the problem; if there is anything to learn, solve it, and keep what is found."""
         problem = self._state(sample)
         self._check_informative(problem)
-        return problem
+        solution = self._solve(problem, settings)
+        self._keep(problem, solution)
+        self.report_ = self._report(solution)
 
     # -- the sample --------------------------------------------------------------------
 
@@ -195,8 +187,9 @@ class Estimator(Shown, Instead, BaseEstimator):
     # -- keeping -----------------------------------------------------------------------
 
     def _cast(self, value: Any) -> Any:
-        """Arrays in the precision of X; other values as they are."""
-        return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
+        """Arrays in the precision of X, and row-major as in files; other values as they are."""
+        is_array = isinstance(value, np.ndarray)
+        return np.asarray(value, self._dtype_, order="C") if is_array else value
 
     def _set(self, **found: Any) -> None:
         """Attributes by their names, all :meth:`_cast`."""
@@ -313,7 +306,9 @@ class Projection(Streaming, Transformer):
         """A copy with new parameters, and the problem and settings that its fit would solve."""
         trial = clone(self).set_params(**new)
         settings = checked(trial)._settings()
-        return trial, trial._problem(trial._sample(X, y, sample_weight)), settings
+        problem = trial._state(trial._sample(X, y, sample_weight))
+        trial._check_informative(problem)
+        return trial, problem, settings
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""
@@ -368,7 +363,8 @@ class Projection(Streaming, Transformer):
             self._keep_more(problem, solution)
         # Last, as its presence says that all is there.
         self.components_ = self._cast(solution.W[:, :l].T)
-        self._spread_columns()
+        if hasattr(self, "_occurring_"):
+            self._spread_columns()
 
     def _spread_columns(self) -> None:
         """Give fitted attributes an entry for each column of X, where empty ones were left out."""
@@ -377,10 +373,10 @@ class Projection(Streaming, Transformer):
             setattr(self, name, self._spread(found[name], _FEATURE_AXIS[name]))
 
     def _spread(self, A: Array, axis: int) -> Array:
-        """A, row-major, with zeros for the empty columns of X: zero is their mean, their weight."""
+        """A with zeros for the empty columns of X: zero is their mean, their weight."""
         columns = getattr(self, "_occurring_", None)
         if columns is None:
-            return np.ascontiguousarray(A)
+            return A
         whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
         for part, given in zip(whole, A, strict=True) if axis else ((whole, A),):
             part[columns] = given

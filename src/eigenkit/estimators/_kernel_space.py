@@ -304,7 +304,7 @@ class KernelProjection(KernelSpace, Projection):
 
     def _cast(self, value: Any) -> Any:
         """Dual coefficients cancel in their sums: they stay in float64, scores are cast."""
-        return value
+        return np.asarray(value, order="C") if isinstance(value, np.ndarray) else value
 
     @property
     def partial_fit(self) -> Any:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
-from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -15,15 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import as_dense, check_finite, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._class_rows import (
+    ByClass,
+    ClassGrams,
     ClassRows,
-    ClassSums,
-    PlaneStreams,
-    check_class_counts,
     check_varied,
-    kernel_unit,
+    class_factors,
     landmark_rows,
     plane_sums,
-    with_ones,
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import class_index
@@ -34,16 +30,14 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._row_space import space_of
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
-from eigenkit.moments import Rows
-from eigenkit.numerics.costs import may_be_dense
+from eigenkit.moments import ClassMoments, Rows
 from eigenkit.numerics.linalg import Array, signs
-from eigenkit.numerics.tolerances import EPS, precision
-from eigenkit.pencil import Report
+from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import check_flag, check_real, lacks, take_parameters
-from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
+from eigenkit.solvers.large_planes import PlaneSums
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are used in products only: no matrix of
@@ -82,46 +76,29 @@ def _beyond_rounding(D: Array, X: Any, model: ProximalPlanes) -> Array:
     return D
 
 
-@dataclass(frozen=True)
-class ByClass:
-    """Rows of positive weight sorted by class; the class c has rows bounds[c] to bounds[c + 1].
-
-    ``order`` holds their places among all rows, ``root`` the roots of their weights.
-    """
-
-    rows: Rows
-    order: np.ndarray
-    bounds: np.ndarray
-
-    @classmethod
-    def of(cls, rows: Rows, classes: np.ndarray) -> ByClass:
-        """Refuses what holds fewer than two classes, or one sample of each."""
-        k, codes = len(classes), rows.Y[:, 0]
-        order = np.argsort(codes, kind="stable")
-        if rows.weight is not None:
-            order = order[rows.weight[order] > 0]
-        counts = np.bincount(codes[order], minlength=k)
-        absent = "sample_weight is zero for every sample of the class {}."
-        check_class_counts(classes, counts > 0, len(order), absent)
-        return cls(rows.take(order), order, np.concatenate([[0], np.cumsum(counts)]))
-
-    @property
-    def root(self) -> Array | None:
-        return None if self.rows.weight is None else np.sqrt(self.rows.weight)
-
-    def in_order(self) -> Rows:
-        """The same rows in the order in which they came."""
-        return self.rows.take(np.argsort(self.order))
-
-
-# Planes, and the coordinates of the rows that they were found from.
-Found = tuple[Planes, ClassRows]
-AS_GIVEN = ClassRows([])  # the features as they were given
+def _takes_parts(model: Any) -> bool:
+    for fine, given, instead in (
+        (model._is_linear, f"kernel={model.kernel!r}", "kernel='linear'"),
+        (not model.probability, "probability=True", "probability=False"),
+    ):
+        if not fine:
+            raise AttributeError(
+                f"{type(model).__name__}({given}) needs all samples at once: streams and blocks of "
+                f"rows are for {instead}."
+            )
+    return True
 
 
 @described
-class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParameters, Estimator):
+class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
+
+    coef_, intercept_, eigenvalues_, n_iter_, _center_, _bias_ = results(6)
+    _last_result = "intercept_"
+    classes_: np.ndarray
+
+    partial_fit = available_if(_takes_parts)(Streaming.partial_fit)
+    merge = available_if(_takes_parts)(Streaming.merge)
 
     def __init__(
         self,
@@ -147,10 +124,6 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
     def _planes(self, rows: ClassRows) -> Planes:
         lacks(self, "_planes")
 
-    def _from_raw(self, rows: ClassRows) -> Planes | None:
-        """Planes from uncentred features, where the method and the data allow for it."""
-        return None
-
     def _from_products(self, rows: PlaneSums) -> Planes:
         """Planes of sparse rows too many and too wide for matrices of either order."""
         lacks(self, "_from_products")
@@ -162,27 +135,57 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
 
     # -- fitting -----------------------------------------------------------------------
 
+    def _kind(self) -> tuple[Any, ...]:
+        return ()
+
+    def _no_moments(self) -> ClassMoments:
+        return ClassMoments.begin(len(self.classes_))
+
     _take = Estimator._rows
 
-    def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
-        if sample.whole is not None:
-            return ByClass.of(sample, self.classes_)
+    def _state(self, sample: Any) -> ClassRows | PlaneSums:
+        self._by_products_ = False
+        if sample.whole is None:
+            return self._of_parts(sample)
+        ordered = ByClass.of(sample, self.classes_)
+        return self._linear_rows(ordered) if self._is_linear else self._kernel_rows(ordered)
+
+    def _of_parts(self, sample: Any) -> ClassRows | PlaneSums:
+        """From streams and blocks of rows."""
         if not (sample.sparse_passes and self.n_features_in_ > LARGE_ORDER):
-            return ClassSums.of(sample.by_class(len(self.classes_)), self.classes_)
+            return class_factors(sample.by_class(len(self.classes_)), self.classes_)
         n_rows, sums = plane_sums(sample, self.classes_)
         self._by_products_ = n_rows > LARGE_ORDER
-        return sums if self._by_products_ else ByClass.of(sample.gathered(), self.classes_)
+        return sums if self._by_products_ else self._state(sample.gathered())
 
-    def _solve(self, problem: ByClass | ClassSums | PlaneSums, settings: None) -> Found:
-        if isinstance(problem, PlaneSums):
-            return self._from_products(problem), AS_GIVEN
-        if isinstance(problem, ClassSums):
-            rows = problem.around_mean()
-        elif self._is_linear:
-            return self._linear_planes(problem)
+    def _linear_rows(self, ordered: ByClass) -> ClassRows | PlaneSums:
+        Z = ordered.rows.centered()
+        self._by_products_ = not Z.decomposable and min(Z.shape) > LARGE_ORDER
+        if self._by_products_:
+            return ordered.products()
+        if Z.primal and not Z.decomposable:
+            return ClassGrams.of_pieces(ordered.pieces())
+        return ClassRows.of(Z, ordered.ones(), ordered.bounds, ordered.rows.X)
+
+    def _kernel_rows(self, ordered: ByClass) -> ClassRows:
+        X = ordered.rows.X
+        if self._precomputed:
+            X = checked_kernel(X[:, ordered.order], PRECOMPUTED, symmetry_tol(X))
         else:
-            rows = self._kernel_rows(problem)
-        return self._planes(rows), replace(rows, parts=[])  # without the kernel, which is large
+            self.kernel_ = self._fitted_kernel(ordered.rows)
+        chosen, K, column = landmark_rows(self, X, ordered.rows.weight)
+        check_varied(K)
+        self.landmarks_ = ordered.order[chosen]
+        self.X_fit_ = self.landmarks_ if self._precomputed else X[chosen]
+        return ClassRows.of_kernel(K, ordered, column)
+
+    def _solve(self, problem: Any, settings: None) -> Planes:
+        return self._from_products(problem) if self._by_products_ else self._planes(problem)
+
+    def _learn(self, sample: Any, settings: None) -> None:
+        super()._learn(sample, settings)
+        if self.probability:
+            self._keep_probabilities(sample)
 
     @property
     def _is_linear(self) -> bool:
@@ -201,56 +204,24 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             K = check_X(self, X, reset=True, min_samples=2, finite=False)
             check_precomputed(K)
             return K
+        # In a whole sample, the means will show whether all are finite.
+        finite = min_samples == 1 or not self._is_linear
         # The general checks cost more than the planes of a small set: an array that is
         # already what they would return skips them.
         if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and min(X.shape) > 1:
-            check_finite("X", counted(X, weight))
+            if finite:
+                check_finite("X", counted(X, weight))
             self.n_features_in_ = X.shape[1]
             return X
-        return check_X(self, X, reset=True, min_samples=min_samples, weight=weight)
+        how: dict[str, Any] = {"weight": weight, "finite": finite}
+        return check_X(self, X, reset=True, min_samples=min_samples, **how)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> np.ndarray:
         """The number of the class of every row."""
         return class_index(self, y, n, classes, reset, "use one classifier per label")[:, None]
 
-    def _linear_planes(self, problem: ByClass) -> Found:
-        X, bounds, root = problem.rows.X, problem.bounds, problem.root
-        if sparse.issparse(X) and may_be_dense(X.shape):
-            X = X.toarray()
-        self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
-        if self._by_products_:
-            return self._from_products(PlaneRows.of(with_ones(X, root), bounds)), AS_GIVEN
-        eps = precision(X)
-        if X.shape[1] < X.shape[0]:
-            rows = ClassRows.of(X, bounds, root, eps=eps)
-            planes = self._from_raw(rows)
-            if planes is None and not rows.may_be_dense:
-                planes = self._planes(rows)
-            if planes is not None:
-                return planes, rows
-        space = space_of(X, eps)
-        known = {"R": space.R, "basis": space.basis, "shift": space.shift, "eps": eps}
-        rows = ClassRows.of(space.coordinates, bounds, root, **known)
-        return self._planes(rows), rows
-
-    def _kernel_rows(self, problem: ByClass) -> ClassRows:
-        X, bounds, root = problem.rows.X, problem.bounds, problem.root
-        if self._precomputed:
-            X = checked_kernel(X[:, problem.order], PRECOMPUTED, symmetry_tol(X))
-        else:
-            self.kernel_ = self._fitted_kernel(problem.rows)
-        chosen, K, column = landmark_rows(self, X, root)
-        check_varied(K)
-        unit = kernel_unit(K)
-        K = K if column is None else K * column
-        R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
-        self.landmarks_ = problem.order[chosen]
-        self.X_fit_ = self.landmarks_ if self._precomputed else X[chosen]
-        return ClassRows.of(K if R is None else K / unit, bounds, root, R=R, column=column)
-
-    def _keep(self, problem: Any, solution: Found) -> None:
+    def _keep(self, rows: ClassRows | PlaneSums, planes: Planes) -> None:
         """Planes with unit normals, whose largest entries are positive."""
-        planes, rows = solution
         normals = rows.normals(planes.Z)
         size = np.max(np.abs(normals), axis=1, keepdims=True)
         if not np.all(np.isfinite(size)) or np.any(size == 0):
@@ -268,11 +239,6 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             raise ValueError(self._no_plane())
         self.eigenvalues_ = self._cast(self._eigenvalues(planes.shares))
         self.n_iter_ = max(1, planes.report.n_iter)
-        if self.probability:
-            self._keep_probabilities(problem)
-
-    def _report(self, solution: Found) -> Report:
-        return solution[0].report
 
     def _no_plane(self) -> str:
         return (
@@ -280,11 +246,13 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, KernelParamete
             "smaller alpha, or scale the features."
         )
 
-    def _keep_probabilities(self, problem: ByClass) -> None:
-        rows = problem.in_order()
-        X = rows.X[:, np.sort(problem.order)] if self._precomputed else rows.X
-        distances = held_out_distances(self, X, rows.Y[:, 0], rows.weight)
-        self.probability_scale_ = softmax_scale(distances, rows.Y[:, 0], rows.weight)
+    def _keep_probabilities(self, sample: Rows) -> None:
+        rows = sample.positive()
+        X, y = rows.X, rows.Y[:, 0]
+        if self._precomputed and rows is not sample:
+            X = X[:, np.flatnonzero(sample.weights() > 0)]
+        distances = held_out_distances(self, X, y, rows.weight)
+        self.probability_scale_ = softmax_scale(distances, y, rows.weight)
 
     # -- using -------------------------------------------------------------------------
 

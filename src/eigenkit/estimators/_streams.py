@@ -159,7 +159,11 @@ class Streaming:
         first = "_intake_" not in vars(self)
         with unchanged_on_error(self, anew=first):
             check_declared(self, classes)
-            rows = self._arrivals(X, y, sample_weight, classes, first)
+            # What a stream keeps shares no memory with the caller.
+            checked = owned(self._check_X(X, reset=first, weight=sample_weight), X)
+            rows = self._batch(checked, y, sample_weight, classes, first)
+            weight = None if rows.weight is None else owned(rows.weight, sample_weight)
+            rows = replace(rows, Y=owned(rows.Y, y), weight=weight)
             moments: Any = self._no_moments() if first else self._intake_.moments
             added = moments.add(rows, *self._kind(), half_life=half_life)
             self._intake_ = Intake.of(self, added)
@@ -167,13 +171,6 @@ class Streaming:
 
     def _check_in_parts(self) -> None:
         """Refuse parameters that need all rows at once, for streams and blocks of rows."""
-
-    def _arrivals(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Any:
-        """The rows of a batch, which share no memory with the caller."""
-        checked = owned(self._check_X(X, reset=reset, weight=sample_weight), X)
-        rows = self._batch(checked, y, sample_weight, classes, reset)
-        weight = None if rows.weight is None else owned(rows.weight, sample_weight)
-        return replace(rows, Y=owned(rows.Y, y), weight=weight)
 
     def merge(self, other: Self) -> Self:
         """Take in all that ``other`` has learned by :meth:`partial_fit`.

@@ -306,7 +306,13 @@ def readable(name: str, X: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array: fill in or drop the masked entries first.")
     if sparse.issparse(X):
-        _check_sparse(name, X)
+        if X.ndim != 2:
+            raise ValueError(f"{name} is a sparse array with {X.ndim} dimension: give a matrix.")
+        if X.format in ("csr", "csc", "bsr"):
+            try:  # scipy's products trust the indices; corrupt ones crash them
+                X.check_format(full_check=True)
+            except (ValueError, TypeError, IndexError) as error:
+                raise ValueError(f"{name} is a corrupt sparse matrix: {error}.") from error
         return X
     if X is None or isinstance(X, dict | set | frozenset | str | bytes):
         raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
@@ -319,18 +325,6 @@ def readable(name: str, X: Any) -> Any:
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "names", None):
         raise ValueError(f"{name} is a structured array: give a plain matrix of numbers.")
     return X
-
-
-def _check_sparse(name: str, X: Any) -> None:
-    """scipy's products trust the indices of a sparse matrix; a corrupt one crashes them."""
-    if X.ndim != 2:
-        raise ValueError(f"{name} is a sparse array with {X.ndim} dimension: give a matrix.")
-    if X.format not in ("csr", "csc", "bsr"):
-        return
-    try:
-        X.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"{name} is a corrupt sparse matrix: {error}.") from error
 
 
 def part_of(model: Any, X: Any, rows: np.ndarray, fitted: np.ndarray) -> Any:

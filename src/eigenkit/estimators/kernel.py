@@ -22,8 +22,8 @@ from eigenkit.numerics.tolerances import EXACT
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import take_parameters
 from eigenkit.solvers import Choice, Settings
-from eigenkit.solvers.deflation import deflated
-from eigenkit.solvers.spectral import primal
+from eigenkit.solvers.cross_products import CrossProducts, gram_pays
+from eigenkit.solvers.deflation import decompose
 from eigenkit.targets import TARGETS
 
 
@@ -300,10 +300,13 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     _target = TARGETS["opls"]
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
-        Z, H = problem.pencil.Z.in_one_unit(), np.asarray(problem.pencil.H)
-        R, loadings, values = deflated(Z, H, problem.labels.grain, self.n_components or len(H))
+        Z, H = problem.pencil.Z.in_one_unit().with_scores(), np.asarray(problem.pencil.H)
+        l = self.n_components or min(Z.shape)
+        gram = Z.gram() if gram_pays(Z, l) else None
+        found = decompose(CrossProducts.of(Z, H, problem.labels.grain, gram), l, "regression")
         report = Report("deflation", "kernel", ONE_BY_ONE)
-        return Solution(primal(Z, R), values, loadings, report)
+        W, values = Z.to_X(found.x_rotations), found.singular_values**2
+        return Solution(W, values, found.y_loadings, report)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         return Choice("kernel", ONE_BY_ONE, {})

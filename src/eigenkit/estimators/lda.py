@@ -189,7 +189,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         pencil = problem.pencil
         means = pencil.Z.from_X(pencil.C) / root
         means += problem.mean[:, None]
-        self.means_ = self._cast(means).T
+        self.means_ = self._cast(means.T)
 
     def _keep_covariance(self, problem: Problem) -> None:
         """(B - A) / n: what is not between the classes, with its ridge."""

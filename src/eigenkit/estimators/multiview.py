@@ -39,8 +39,8 @@ class ManyViews(Transformer):
         self.n_views_, self.n_components_ = len(columns), W.shape[1]
         self._columns_ = columns
         self.mean_ = self._cast(mean)
-        self.view_components_ = [self._cast(np.ascontiguousarray(W[own].T)) for own in columns]
-        self.components_ = self._cast(np.ascontiguousarray(W.T / len(columns)))
+        self.view_components_ = [self._cast(W[own].T) for own in columns]
+        self.components_ = self._cast(W.T / len(columns))
 
     # -- input -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
 from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.covariance import largest_covariances
-from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.orthogonal import Filter, correct, predictive
 
 
@@ -99,7 +99,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         return check_at_most("n_components", self.n_components, bound, what)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        X, Y, cross = blocks(pair.X, pair.Y, scale, l)
+        X, Y, cross = rescaled(pair.X, pair.Y, scale, l)
         pairs = largest_covariances(X, Y, l)
         W, right = pairs.x_weights, Y.toarray()
         if not W.size:

@@ -263,17 +263,17 @@ class PCA(Density):
         n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
         l = self._count(s**2, total, freedom, n)
         if self.n_components is None:
-            warn_lost_features(Z, solution.W, Z.lengths_to_X(s))
+            warn_lost_features(Z, solution.W, s / Z.units[0])
         bound = min(n, self.n_features_in_)
         whole = len(s) > l and not isinstance(problem, Gapped)  # all axes leave nothing
         left = s[l:] @ s[l:] if whole else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out
         with np.errstate(over="ignore", under="ignore"):
-            self.singular_values_ = Z.lengths_to_X(s[:l])
+            self.singular_values_ = s[:l] / Z.units[0]
             self.eigenvalues_ = self.singular_values_**2
             self.explained_variance_ = (self.singular_values_ / np.sqrt(freedom)) ** 2
-            spread = Z.lengths_to_X(np.sqrt(left / max(1, bound - l) / freedom))
+            spread = np.sqrt(left / max(1, bound - l) / freedom) / Z.units[0]
             self.noise_variance_ = float(spread * spread)
         self.explained_variance_ratio_ = s[:l] ** 2 / total
         self.mean_ = self._cast(problem.mean)
@@ -281,8 +281,9 @@ class PCA(Density):
         self._n_samples_ = float(problem.total / problem.labels.one)
         self.solver_ = solution.report.regression
         self.n_iter_ = max(1, solution.report.n_iter)
-        self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
-        self._spread_columns()
+        self.components_ = self._cast(solution.W[:, :l].T)
+        if hasattr(self, "_occurring_"):
+            self._spread_columns()
 
     def _count(self, squares: Array, total: float, freedom: float, n: int) -> int:
         """How many of the components found are kept."""

@@ -158,20 +158,15 @@ class ReGEC(ProximalPlanes):
             return "ridge" if large else "exchange" if self._is_linear else "diagonal"
         return self.regularization
 
-    def _from_raw(self, rows: ClassRows) -> Planes | None:
-        if self._regularizes != "exchange":
-            return None
-        parts = rows.parts if rows.may_be_dense else None
-        return regec_from_grams(rows.grams(), parts, rows.eps)
-
     def _planes(self, rows: ClassRows) -> Planes:
+        alpha = float(self.alpha)
         if self._regularizes == "exchange":
             return _unregularized(rows)
-        if self._regularizes == "ridge" and self._is_linear and rows.R is not None:
-            return regec_ridge_from_rows(rows.parts, float(self.alpha), rows.R)
-        if self._regularizes == "ridge":
-            return regec_with_ridge(rows.lower_grams(), float(self.alpha), rows.R)
-        return regec_with_diagonals(rows.lower_grams(), float(self.alpha), rows.column_weight)
+        if self._regularizes == "diagonal":
+            return regec_with_diagonals(rows.lower_grams(), alpha, rows.column_weight)
+        if self._is_linear and rows.R is not None:
+            return regec_ridge_from_rows(rows.parts, alpha, rows.R)
+        return regec_with_ridge(rows.lower_grams(), alpha, rows.R)
 
     def _from_products(self, rows: PlaneSums) -> Planes:
         if self._regularizes == "exchange":
@@ -187,6 +182,10 @@ class ReGEC(ProximalPlanes):
 
 
 def _unregularized(rows: ClassRows) -> Planes:
-    if not rows.may_be_dense:
-        return regec_from_singular_grams(rows.grams())
-    return regec_from_rows(rows.parts, rows.to_normal(), rows.grain())
+    """By Gram matrices, which are fast, where that costs few digits."""
+    if not rows.decomposable:
+        return regec_from_grams(rows.grams()) or regec_from_singular_grams(rows.grams())
+    if rows.tall and (found := regec_from_grams(rows.grams(), lambda: rows.parts, rows.grain)):
+        return found
+    R = np.eye(rows.F.shape[1] + 1) if rows.R is None else rows.R
+    return regec_from_rows(rows.parts, R[:-1], rows.grain)

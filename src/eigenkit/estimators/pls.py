@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
+from eigenkit.data import Rescaled, project
 from eigenkit.estimators._both_sides import MapsBack, ScoresByName
 from eigenkit.estimators._cross_decomposition import (
     TOO_FAR_APART,
@@ -23,7 +23,6 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_all_or_count, check_at_most, check_choice, check_count, check_real
-from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
@@ -149,8 +148,8 @@ class NipalsRegressor(PLSRegressor):
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if not self._iterates:
             return super()._decompose(pair, scale, l)
-        X = Block.of(pair.X, scale[0], pair.X.column_squares() * share_of(pair.X, pair.observed))
-        B = Block.of(pair.Y, scale[1], pair.Y.column_squares())
+        X = Rescaled.of(pair.X, scale[0], pair.X.column_squares() * share_of(pair.X, pair.observed))
+        B = Rescaled.of(pair.Y, scale[1], pair.Y.column_squares())
         A, right = X.toarray(), B.toarray()
         if pair.observed is not None:
             A *= pair.observed
@@ -158,8 +157,8 @@ class NipalsRegressor(PLSRegressor):
             *(A, right, l, self._deflation),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            grain=X.grain,
-            grain_y=B.grain,
+            grain=X.grain(),
+            grain_y=B.grain(),
             observed=pair.observed,
         )
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))

@@ -6,7 +6,7 @@ Nothing is imported until a method is made, so that listing them costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -258,3 +258,26 @@ def gap_params(method: Method, missing: str) -> dict[str, Any]:
             "--missing mean."
         )
     return dict(method.gaps)
+
+
+def view_params(method: Method, columns: Sequence[Sequence[int]] | None) -> dict[str, Any]:
+    """The parameters by which a method gets its views; none if it takes no views.
+
+    Examples
+    --------
+    >>> from eigenkit.estimators.registry import find, view_params
+    >>> view_params(find("rgcca"), [[0, 2], [1]])
+    {'groups': array([0, 1, 0])}
+    """
+    if columns is not None and method.views == "groups":
+        import numpy as np
+
+        groups = np.empty(sum(map(len, columns)), dtype=np.int64)
+        for i, own in enumerate(columns):
+            groups[list(own)] = i
+        return {"groups": groups}
+    if columns is not None and method.views == "kernels":
+        from eigenkit.kernels import Kernel
+
+        return {"kernels": [Kernel("rbf", gamma="scale", columns=list(own)) for own in columns]}
+    return {}

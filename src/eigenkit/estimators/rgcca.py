@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, Rescaled
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._streams import Streaming, results
@@ -17,7 +17,6 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
 from eigenkit.pencil import Report
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
-from eigenkit.solvers.cross_products import Block as Side
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
 
@@ -217,8 +216,8 @@ class RGCCA(Streaming, ManyViews):
 def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Array]:
     """The view in the coordinates of its singular vectors, and what takes them to X."""
     if tau == 0 and view.decomposable:  # units do not matter, and no column is lost beside others
-        alike = Side.of(view, True, view.column_squares())
-        U, s, V = truncated_svd(alike.toarray(), view.n_samples, alike.grain)
+        alike = Rescaled.of(view, True, view.column_squares())
+        U, s, V = truncated_svd(alike.toarray(), view.n_samples, alike.grain())
         return Block(U * s, tau, 0.0, view.total, deflates), V / alike.std[:, None]
     view = view.in_one_unit()
     U, s, V = view.triplets()

@@ -212,9 +212,10 @@ def l1_path(
             f"X has {d} features: method='lars' would need {d} x {d} numbers "
             f"({8 * d * d / 2**30:.1f} GB); use method='cd'."
         )
-    pencil = model._problem(rows).pencil
+    problem = model._state(rows)
+    model._check_informative(problem)
     n_alphas, max_iter = check_count("n_alphas", n_alphas), check_count("max_iter", max_iter)
-    return _l1_path(pencil, method, n_alphas, check_real("tol", tol), max_iter)
+    return _l1_path(problem.pencil, method, n_alphas, check_real("tol", tol), max_iter)
 
 
 @described

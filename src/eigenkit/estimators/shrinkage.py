@@ -104,7 +104,7 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
 
     def _solve(self, problem: tuple[Centered, Centered], settings: None) -> Spectrum:
         Z, y = problem
-        return Spectrum.of(Z, y.lengths_to_X(y.toarray()[:, 0]))
+        return Spectrum.of(Z, y.toarray()[:, 0] / y.units[0])
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Spectrum) -> None:
         factors = self._factors(solution)

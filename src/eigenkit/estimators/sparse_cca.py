@@ -188,7 +188,7 @@ class SparseCCA(CentredSides, BothSides):
 
         {pair_scored}
         """
-        return Paired.of(*_sides(self, X, y), None).correlation()
+        return Paired.of(_sides(self, X, y), None).correlation()
 
     def _score_of_blocks(self, blocks: Blocks) -> float:
         return paired(blocks, _sides, self).correlation()

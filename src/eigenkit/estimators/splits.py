@@ -1,4 +1,4 @@
-"""Partitions of the samples that keep the share of every label.
+"""The one place that cuts samples into folds: by their labels, by groups, or at random.
 
 Iterative stratification after the idea of Sechidis, Tsoumakas and Vlahavas (2011): the
 rarest label that is left is dealt out first, each of its samples to the part that still
@@ -209,11 +209,8 @@ class LabelStratifiedKFold(BaseEstimator):
         J = _as_indicator(y)
         if not isinstance(self.n_splits, numbers.Integral) or not 2 <= self.n_splits <= J.shape[0]:
             refuse("n_splits", self.n_splits, f"from 2 to {J.shape[0]} folds")
-        seed = random_of(self.random_state).randint(2**31)
-        rng = np.random.default_rng(seed)
-        part = stratify(J, [1.0] * int(self.n_splits), rng, groups)
-        for fold in range(self.n_splits):
-            yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+        rng = np.random.default_rng(random_of(self.random_state).randint(2**31))
+        yield from k_fold(J, int(self.n_splits), rng, groups)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""
@@ -232,6 +229,72 @@ def _as_indicator(y: Any) -> sparse.csr_array:
     _, index = np.unique(y.ravel(), return_inverse=True)
     ones = np.ones(len(index))
     return sparse.csr_array((ones, (np.arange(len(index)), index)))
+
+
+# -- folds and partitions -------------------------------------------------------------------
+
+
+def k_fold(
+    Y: Any,
+    n_folds: int,
+    rng: np.random.Generator,
+    groups: Any = None,
+    *,
+    stratified: bool = True,
+) -> Iterator[Split]:
+    """(train, test) row numbers for every fold of a k-fold, which divides no group.
+
+    It is stratified by the labels Y, or else at random.
+    """
+    if stratified or groups is not None:
+        part = stratify(Y if stratified else Y[:, :0], [1.0] * n_folds, rng, groups)
+    else:
+        part = at_random(len(Y), n_folds, rng)
+    return splits_of(part, n_folds)
+
+
+def partition(
+    Y: np.ndarray,
+    train_size: float,
+    rng: np.random.Generator,
+    groups: Any = None,
+    *,
+    stratified: bool = True,
+) -> Split:
+    """One random partition into a training and a test part, which divides no group.
+
+    It is stratified by the labels Y, or else plain.
+    """
+    if stratified or groups is not None:
+        shares = [train_size, 1 - train_size]
+        part = stratify(Y if stratified else Y[:, :0], shares, rng, groups)
+        return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+    order, cut = rng.permutation(len(Y)), round(len(Y) * train_size)
+    return np.sort(order[:cut]), np.sort(order[cut:])
+
+
+def splits_of(part: np.ndarray, n_folds: int) -> Iterator[Split]:
+    """(train, test) row numbers, by the fold of every row."""
+    for fold in range(n_folds):
+        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+
+def at_random(n: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """The fold of each of n rows, at random; sizes differ by one at most."""
+    return rng.permutation(n) % n_folds
+
+
+def dealt(y: np.ndarray | None, n: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """The fold of each of n rows, dealt out like cards, class after class where y holds classes.
+
+    Unlike :func:`stratify` it takes no time for many rows.
+    """
+    order = rng.permutation(n)
+    if y is not None:
+        order = order[np.argsort(y[order], kind="stable")]
+    fold = np.empty(n, dtype=np.intp)
+    fold[order] = np.arange(n) % n_folds
+    return fold
 
 
 # -- folds among the rows that count ------------------------------------------------------

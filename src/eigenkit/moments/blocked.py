@@ -5,17 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
+from eigenkit.data import Blocked, Centered, Passes, Survey, Targets
 from eigenkit.data.blocked import Block
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, class_moments
 from eigenkit.numerics.linalg import Array, graded_whitener
+from eigenkit.numerics.threads import merged, plus
 from eigenkit.pencil import Pencil
 from eigenkit.shell import shown
 from eigenkit.targets import Labels, Target
@@ -80,10 +80,8 @@ class _Classes:
 
 
 def _classes(blocks: Iterable[Any]) -> _Classes | None:
-    found = [
-        _Classes(np.unique(np.asarray(y))) for _, y, _ in blocks if np.size(y) and y is not None
-    ]
-    return reduce(_Classes.merge, found) if found else None
+    given = (np.asarray(y) for _, y, _ in blocks if np.size(y) and y is not None)
+    return merged(_Classes(np.unique(y)) for y in given)
 
 
 @dataclass(frozen=True)
@@ -127,8 +125,9 @@ class BlockedRows:
 
     def gathered(self) -> Rows:
         """All rows at once: for those who know that they are few."""
-        found: _Gathered = self.passes.run(_gathered)
-        return found.rows()
+        X, Y, weight = zip(*self.passes.run(_gathered), strict=True)
+        whole = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.vstack(X)
+        return Rows(whole, np.vstack(Y), np.concatenate(weight))
 
     def _stated(
         self, target: Target, edge_weight: Array | float, alpha: float
@@ -152,25 +151,10 @@ class BlockedRows:
         return problem, sums, np.asarray(factor)
 
 
-class _Gathered:
-    """Blocks one after the other, which can be put together."""
-
-    def __init__(self, blocks: list[Any]) -> None:
-        self.blocks = blocks
-
-    def merge(self, other: _Gathered) -> _Gathered:
-        return _Gathered(self.blocks + other.blocks)
-
-    def rows(self) -> Rows:
-        X, Y, weight = zip(*self.blocks, strict=True)
-        whole = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.vstack(X)
-        return Rows(whole, np.vstack(Y), np.concatenate(weight))
-
-
-def _gathered(blocks: Iterable[Block]) -> _Gathered:
+def _gathered(blocks: Iterable[Block]) -> list[tuple[Any, ...]]:
     """Copies, as a source may use its memory again."""
     weights = ((X, Y, np.ones(len(Y)) if w is None else w) for X, Y, w in blocks)
-    return _Gathered([tuple(part.copy() for part in block) for block in weights])
+    return [tuple(part.copy() for part in block) for block in weights]
 
 
 def _on_triangle(problem: Problem, factor: Array) -> Problem:
@@ -223,22 +207,18 @@ class TargetRows:
 def _targets(blocks: Iterable[Block], rows: TargetRows) -> Factor | None:
     """The mean of the rows of H, and their triangle."""
     each = ((rows(Y), weight) for _, Y, weight in blocks)
-    found = [Factor.of(Rows(np.empty((len(H), 0)), H, w), H, None).triangular() for H, w in each]
-    return reduce(Factor.merge, found) if found else None
+    found = (Factor.of(Rows(np.empty((len(H), 0)), H, w), H, None).triangular() for H, w in each)
+    return merged(found)
 
 
 def _sums(
     blocks: Iterable[Block], target: Target, edge_weight: Array | float
 ) -> tuple[Survey | None, Factor | None]:
     """What the columns of X look like, and the sums of the labels."""
-    kept: list[Factor] = []
-
-    def noted(block: Block) -> Block:
-        _, Y, weight = block
+    survey = labels = None
+    for X, Y, weight in blocks:
         rows = Rows(np.empty((len(Y), 0)), Y, weight)
         G = target.local(Y.astype(np.float64, copy=False), edge_weight)
-        factor = Factor.of(rows, G, None).triangular()
-        kept[:] = [kept[0].merge(factor)] if kept else [factor]
-        return block
-
-    return survey_of(noted(block) for block in blocks), kept[0] if kept else None
+        labels = plus(labels, Factor.of(rows, G, None).triangular())
+        survey = plus(survey, Survey.of(X, weight))
+    return survey, labels

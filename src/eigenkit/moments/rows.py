@@ -137,7 +137,7 @@ class Rows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
-        Z, n = self.centered(), self.n_rows
+        Z, n = self.centered(), self.X.shape[0]
         with Z.threads:
             one = 1.0 if self.counted else Z.total / self.count
             Y = self._labels(target)
@@ -148,10 +148,10 @@ class Rows:
             labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))
             if target.linear and not sparse.issparse(Y):
                 # The centred H comes from the centred G, as Y may be far from zero.
-                pencil = Pencil(Z, target.finish(factor, labels), alpha)
+                H = target.finish(factor, labels)
             else:
-                pencil = Pencil.state(Z, target.finish(G, labels), alpha)
-        return Problem(pencil, labels, Z.mean, Z.total, n)
+                H = Z.target(target.finish(G, labels))
+        return Problem(Pencil(Z, H, alpha), labels, Z.mean, Z.total, n)
 
     def _labels(self, target: Target) -> Any:
         """Y in float64; sparse as it came, or where it has hardly anything but zeros."""

@@ -21,6 +21,7 @@ from eigenkit.data import Centered
 from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
 from eigenkit.numerics.costs import STREAM_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, distinct_rows, triangular_factor
+from eigenkit.numerics.threads import merged
 from eigenkit.targets import Target
 
 # Rows are factored in blocks of at least this size, and kept as they are while they take less.
@@ -258,9 +259,7 @@ def _pushed(recent: tuple[Rows, ...], rows: Rows) -> tuple[Rows, ...]:
 
 def _sum(factors: Iterable[Factor]) -> Factor | None:
     """The factor of all rows, from one after the other."""
-    total: Factor | None = None
-    for factor in factors:
-        total = factor if total is None else total.merge(factor)
+    total = merged(factors)
     return None if total is None else total.triangular()
 
 

@@ -90,6 +90,12 @@ def fill_upper(G: Array) -> Array:
     return G
 
 
+def lapack(order: int, routine: Callable[..., Any], *given: Any, **how: Any) -> Any:
+    """What a routine finds for matrices of this order, in one BLAS thread where that is small."""
+    with blas_threads(order):
+        return routine(*given, **how)
+
+
 def eigenpairs(D: Array, k: int | None = None) -> tuple[Array, Array]:
     """The k largest eigenvalues (decreasing; all for None) and their eigenvectors of a symmetric
     matrix given up to rounding.
@@ -130,8 +136,8 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
     """
     few = count is not None and 2 * count < min(M.shape)
     span = eigenpairs(M.T @ M)[1][:, :count] if few else None
-    with blas_threads(min(M.shape)):
-        U, s, Vt = sla.svd(M if span is None else M @ span, full_matrices=False)
+    inside = M if span is None else M @ span
+    U, s, Vt = lapack(min(M.shape), sla.svd, inside, full_matrices=False)
     keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
     V = Vt[keep].T
     return U[:, keep], s[keep], V if span is None else span @ V
@@ -143,8 +149,7 @@ def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array,
     LAPACK rounds in proportion to the number n of samples that A stands for; the numbers of A were
     rounded before, which makes columns of zeros as long as ``grain``.
     """
-    with blas_threads(min(A.shape)):
-        U, s, Vt = sla.svd(A, full_matrices=False)
+    U, s, Vt = lapack(min(A.shape), sla.svd, A, full_matrices=False)
     keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
     return U[:, keep], s[keep], Vt[keep].T
 
@@ -157,8 +162,8 @@ def graded_svd(A: Array) -> tuple[Array, Array, Array]:
     if not A.size:  # LAPACK would complain on standard output
         return A, np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
     row_pivoting, thin, no_perturbation = 2, 0, 0
-    with blas_threads(A.shape[1]):
-        found = sla.lapack.dgejsv(A, row_pivoting, thin, thin, jobp=no_perturbation)
+    how = row_pivoting, thin, thin
+    found = lapack(A.shape[1], sla.lapack.dgejsv, A, *how, jobp=no_perturbation)
     s, U, V, scale, _, info = found
     if info:
         raise np.linalg.LinAlgError(f"LAPACK's dgejsv failed on a matrix of {A.shape}: {info}")
@@ -197,8 +202,8 @@ def distinct_rows(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def triangular_factor(A: Array) -> Array:
     """The triangle R of ``A = Q R``: R'R = A'A, and as accurate as A itself."""
-    with blas_threads(A.shape[1]):
-        return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
+    found = lapack(A.shape[1], sla.qr, A, mode="r", check_finite=False)
+    return np.asarray(found[0][: A.shape[1]])
 
 
 def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
@@ -348,12 +353,12 @@ class Cholesky:
         B /= scale
         B /= scale[:, None]
         norm = np.abs(B).sum(axis=0).max()
-        with blas_threads(len(B)):
-            # B is symmetric: its transpose is the column-major array that LAPACK overwrites.
-            L, info = sla.lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)
-            if info:
-                return None
-            rcond, _ = sla.lapack.dpocon(L, norm, uplo="L")
+        # B is symmetric: its transpose is the column-major array that LAPACK overwrites.
+        how = {"lower": 1, "clean": 0, "overwrite_a": 1}
+        L, info = lapack(len(B), sla.lapack.dpotrf, B.T, **how)
+        if info:
+            return None
+        rcond, _ = lapack(len(B), sla.lapack.dpocon, L, norm, uplo="L")
         return cls(L, scale, float(rcond), float(rcond * norm))
 
     def solve(self, C: Array) -> Array:
@@ -362,11 +367,10 @@ class Cholesky:
 
     def half(self, C: Array) -> Array:
         """``(S L)^-1 C``."""
-        with blas_threads(len(self.L)):
-            return np.asarray(sla.lapack.dtrtrs(self.L, C / self.scale[:, None], lower=1)[0])
+        scaled = C / self.scale[:, None]
+        return np.asarray(lapack(len(self.L), sla.lapack.dtrtrs, self.L, scaled, lower=1)[0])
 
     def back(self, U: Array) -> Array:
         """``(L' S)^-1 U``."""
-        with blas_threads(len(self.L)):
-            found = sla.lapack.dtrtrs(self.L, U, lower=1, trans=1)[0]
+        found = lapack(len(self.L), sla.lapack.dtrtrs, self.L, U, lower=1, trans=1)[0]
         return np.asarray(found / self.scale[:, None])

@@ -269,6 +269,12 @@ def plus(a: Any, b: Any) -> Any:
     return a.merge(b) if hasattr(a, "merge") else a + b
 
 
+def merged(parts: Iterable[Item]) -> Item | None:
+    """The sum of parts in their order (:func:`plus`), None without any."""
+    found: Item | None = reduce(plus, parts, None)
+    return found
+
+
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads that stay; one pool a process, as threads do not survive a fork."""

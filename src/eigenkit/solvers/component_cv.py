@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Centered, one_sample, project
+from eigenkit.data import Centered, Data, Rescaled, one_sample, project
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import DIFFERENCE
-from eigenkit.solvers.cross_products import Block, CrossProducts, blocks, gram_pays
+from eigenkit.solvers.cross_products import CrossProducts, gram_pays, rescaled
 from eigenkit.solvers.deflation import Components, decompose
 
 
@@ -48,7 +48,7 @@ class Linear:
     Q: Array
 
     @classmethod
-    def of(cls, X: Block, Y: Block, found: Components, mean: Array, y_mean: Array) -> Linear:
+    def of(cls, X: Rescaled, Y: Rescaled, found: Components, mean: Array, y_mean: Array) -> Linear:
         """In the units of the data."""
         R = found.x_rotations / X.std[:, None]
         return cls(mean, y_mean, R, found.y_loadings * (X.unit / Y.unit * Y.std)[:, None])
@@ -91,7 +91,7 @@ def linear_model(
     X: Centered, Y: Centered, scale: tuple[bool, bool], n_components: int, deflation: str
 ) -> Linear:
     """The model of two sides."""
-    A, B, cross = blocks(X, Y, scale, n_components)
+    A, B, cross = rescaled(X, Y, scale, n_components)
     return Linear.of(A, B, decompose(cross, n_components, deflation), X.mean, Y.mean)
 
 
@@ -113,6 +113,7 @@ class _Updated:
     def __init__(self, problem: Problem, Z: Centered, G: Array) -> None:
         self.problem = problem
         self.Z, self.Y = Z, Centered(problem.rows.Y, problem.rows.weight)
+        Z.grain(G.diagonal())  # which need not be computed again
         B = self.Y.toarray()
         self.whole = (G, Z.rmatmat(B), B.T @ B)
 
@@ -133,10 +134,9 @@ class _Updated:
         if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
             return None
         x_scale, y_scale = self.problem.scale
-        x = Block.of(self.Z, x_scale, squares, freedom)
-        y = Block.of(self.Y, y_scale, y_squares, freedom)
-        means, factors = (mu, nu), (x.factor, y.factor)
-        cross = self._cross(A, B, means, total, factors, self._sides(train, means, factors))
+        x = Rescaled.of(self.Z, x_scale, squares, freedom)
+        y = Rescaled.of(self.Y, y_scale, y_squares, freedom)
+        cross = self._cross((A, B), (mu, nu), total, (x, y), train)
         found = decompose(cross, self.problem.n_components, self.problem.deflation)
         return Linear.of(x, y, found, _unscaled(self.Z, mu), _unscaled(self.Y, nu))
 
@@ -146,14 +146,14 @@ class _Updated:
 
     def _cross(
         self,
-        A: Array,
-        B: Array,
+        out: tuple[Array, Array],
         means: tuple[Array, Array],
         total: float,
-        factors: tuple[Array, Array],
-        sides: Callable[[], tuple[_Dense, Array]],
+        sides: tuple[Rescaled, Rescaled],
+        train: np.ndarray,
     ) -> CrossProducts:
-        (mu, nu), (f, g) = means, factors
+        (A, B), (mu, nu), (x, y) = out, means, sides
+        f, g = x.factor, y.factor
         G, C, F = self.whole
         gram = A.T @ A
         np.subtract(G, gram, out=gram)
@@ -164,9 +164,7 @@ class _Updated:
         yy = (F - B.T @ B - np.outer(total * nu, nu)) * g * g[:, None]
         # Rounding is relative to all rows, not to those of the fold: so is the trace.
         trace = float(np.sum(G.diagonal() * f**2))
-        grains = self.Z.grain(G.diagonal()) * f, self.Y.grain() * g
-        products = xy, yy, trace, *grains, gram
-        return CrossProducts(*products, lambda r: sides()[0].gram_product(r), sides)
+        return CrossProducts(x, xy, yy, trace, y.grain(), gram, self._rows(train, sides))
 
     def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
@@ -177,40 +175,18 @@ class _Updated:
             part *= r[:, None]
         return A, B, r
 
-    def _sides(
-        self, train: np.ndarray, means: tuple[Array, Array], factors: tuple[Array, Array]
-    ) -> Callable[[], tuple[_Dense, Array]]:
-        """X and Y of the training rows, centred and scaled, made when they are asked for."""
+    def _rows(
+        self, train: np.ndarray, sides: tuple[Rescaled, Rescaled]
+    ) -> Callable[[], tuple[Data, Array]]:
+        """X and Y of the training rows, in the units of the fold, made when they are asked for."""
 
         @cache
-        def sides() -> tuple[_Dense, Array]:
-            *both, r = self._shifted(train)
-            A, B = (
-                (part - np.outer(r, mean)) * factor
-                for part, mean, factor in zip(both, means, factors, strict=True)
-            )
-            return _Dense(A), B
+        def rows() -> tuple[Data, Array]:
+            own = self.problem.rows.take(train).sides()
+            X, Y = (side.for_rows(Z) for side, Z in zip(sides, own, strict=True))
+            return X, Y.toarray()
 
-        return sides
-
-
-@dataclass(frozen=True)
-class _Dense:
-    """A matrix and the products with it."""
-
-    A: Array
-
-    def matmat(self, V: Array) -> Array:
-        """A V."""
-        return np.asarray(self.A @ V)
-
-    def rmatmat(self, U: Array) -> Array:
-        """A'U."""
-        return np.asarray(self.A.T @ U)
-
-    def gram_product(self, r: Array) -> Array:
-        """A'A r."""
-        return self.rmatmat(self.matmat(r))
+        return rows
 
 
 def _unscaled(Z: Centered, mu: Array) -> Array:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.data import Data, Rescaled
 from eigenkit.numerics.linalg import Array, graded_svd, signs, triangular_factor
 from eigenkit.numerics.threads import blas_threads
-from eigenkit.numerics.tolerances import TWELVE_DIGITS, along
+from eigenkit.numerics.tolerances import TWELVE_DIGITS
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import Components
 
 IDENTITY = "B is the identity"
@@ -31,7 +31,7 @@ JACOBI_ORDER = 64
 
 
 def singular_pairs(
-    X: Block, Y: Any, factor: Array, count: int | None = None
+    X: Data, Y: Any, factor: Array, count: int | None = None
 ) -> tuple[Array, Array, Array]:
     """W, s, C with X'Y = W diag(s) C', where X shows more than rounding of its numbers.
 
@@ -42,7 +42,7 @@ def singular_pairs(
     found = _plain_pairs(X.cross(Y), count) if few else None
     W, s, C = found or _graded_pairs(X, Y, factor)
     # Scores of X are at least as long as the covariance divided by the length of those of Y.
-    keep = s > along(W, X.grain) * np.linalg.norm(factor @ C, axis=0)
+    keep = s > X.floor(W) * np.linalg.norm(factor @ C, axis=0)
     return W[:, keep], s[keep], C[:, keep]
 
 
@@ -54,17 +54,17 @@ def _plain_pairs(S: Array, count: int | None) -> tuple[Array, Array, Array] | No
     return (W, s, C) if s[-1] > TWELVE_DIGITS * s[0] else None
 
 
-def _graded_pairs(X: Block, Y: Any, factor: Array) -> tuple[Array, Array, Array]:
+def _graded_pairs(X: Data, Y: Any, factor: Array) -> tuple[Array, Array, Array]:
     _, _, V = graded_svd(triangular_factor(factor))
     W, s, C = graded_svd(X.rmatmat(Y @ V))
     return W, s, V @ C
 
 
-def largest_covariances(X: Block, Y: Block, count: int) -> Components:
+def largest_covariances(X: Data, Y: Data, count: int) -> Components:
     """The first pairs as components, whose scores nothing is deflated by."""
     B = Y.toarray()
     W, s, C = singular_pairs(X, B, B, count)
-    keep = s > along(C, Y.grain) * np.linalg.norm(X.matmat(W), axis=0)
+    keep = s > Y.floor(C) * np.linalg.norm(X.matmat(W), axis=0)
     W, C, s = W[:, keep][:, :count], C[:, keep][:, :count], s[keep][:count]
     sign, none = signs(W), np.full(len(s), np.nan)
     W, C = W * sign, C * sign
@@ -77,7 +77,7 @@ def covariance_axes(pencil: Pencil, factor: Array, count: int | None = None) -> 
 
     ``factor`` is any matrix with factor'factor = H'H; those beyond ``count`` may be left out.
     """
-    X = Block.of(pencil.Z, False, pencil.Z.column_squares())
+    X = Rescaled.of(pencil.Z, False, pencil.Z.column_squares())
     W, s, C = singular_pairs(X, pencil.H, factor, count)
     with np.errstate(over="ignore", under="ignore"):
         values = (s / X.unit) ** 2

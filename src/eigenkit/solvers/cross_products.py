@@ -12,57 +12,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Data
+from eigenkit.data import Data, Rescaled
 from eigenkit.numerics.costs import READ_RATE, fits
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING, along
 
 
-def rounding(r: Array, trace: float, grain: Array | float) -> float:
-    """The square of the length that X r may have by rounding alone.
+def rounding(square: float, d: int, trace: float) -> float:
+    """The square of the length that X r may have by the rounding of products, with r'r given.
 
-    Products are rounded in proportion to X. The numbers themselves were rounded in proportion to
-    their size before they were given: that is the ``grain`` of the columns of X. The Gram matrix
-    may have cost the loadings of earlier components, on which r depends, some digits as well.
+    They are rounded in proportion to X, whose products have this trace. The Gram matrix may have
+    cost the loadings of earlier components, on which r depends, some digits as well.
     """
-    share = max(ROUNDING * len(r), EPS / np.sqrt(DIFFERENCE))
-    return float(share**2) * trace * float(r @ r) + float(np.sum((r * grain) ** 2))
-
-
-class Products(Protocol):
-    """A matrix that is known by its products."""
-
-    def matmat(self, V: Array, /) -> Array:
-        """A V."""
-        ...
-
-    def rmatmat(self, U: Array, /) -> Array:
-        """A'U."""
-        ...
+    return float(max(ROUNDING * d, EPS / np.sqrt(DIFFERENCE)) ** 2) * trace * square
 
 
 @dataclass(frozen=True)
 class CrossProducts:
-    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data.
+    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix, or None.
 
-    ``grain`` and ``grain_y`` hold the lengths that columns of X and Y may have by rounding;
-    ``sides`` gives X and Y themselves.
+    X says what directions have in common and what is rounding in them; ``grain_y`` holds the
+    lengths that columns of Y may have by rounding. ``sides`` gives X and Y to multiply with.
     """
 
+    X: Data
     xy: Array
     yy: Array
     trace: float
-    grain: Array
-    grain_y: Array
+    grain_y: Array | float
     gram: Array | None
-    from_data: Callable[[Array], Array]
-    sides: Callable[[], tuple[Products, Array]]
-    own_threads: AbstractContextManager[Any] = Data.threads
+    sides: Callable[[], tuple[Data, Array]]
+
+    @classmethod
+    def of(cls, X: Data, Y: Array, grain_y: Array | float, gram: Array | None) -> CrossProducts:
+        """Of centred data and responses that were centred and weighted as they are."""
+        trace = X.trace() if gram is None else float(np.trace(gram))
+        return cls(X, X.rmatmat(Y), Y.T @ Y, trace, grain_y, gram, lambda: (X, Y))
 
     def apply(self, r: Array) -> tuple[Array, float]:
         """X'X r and r'X'X r."""
@@ -70,8 +60,8 @@ class CrossProducts:
             g = self.gram @ r
             if r @ g > DIFFERENCE * self.trace * (r @ r):
                 return g, float(r @ g)
-        g = self.from_data(r)
-        return g, float(r @ g)
+        slope, square = self.sides()[0].gradient(r[:, None])
+        return slope[:, 0], float(square[0, 0])
 
     def is_rounding(self, w: Array, c: Array, covariance: float, yy: Array | None = None) -> bool:
         """Whether the scores X w or Y c are no more than rounding.
@@ -79,70 +69,17 @@ class CrossProducts:
         A covariance is at most the product of their lengths: over one of them it bounds the
         other from below, to more digits than Y'Y would give. ``yy`` is Y'Y of what is left of Y.
         """
-        length = float(np.sqrt(max(float(c @ (self.yy if yy is None else yy) @ c), 0.0)))
-        if covariance <= along(w[:, None], self.grain)[0] * length:
+        square = max(float(c @ (self.yy if yy is None else yy) @ c), 0.0)
+        if covariance <= np.sqrt(self.X.rounded_squares(w[:, None], 0.0)[0] * square):
             return True
         least = float(along(c[:, None], self.grain_y)[0])
-        if covariance > least * np.sqrt(self.trace * (w @ w)):
+        if covariance > least * np.sqrt(self.trace) * self.X.norm(w):
             return False
         return bool(covariance <= least * np.sqrt(self.apply(w)[1]))
 
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread where the products are small, or where our own threads do the work."""
-        return self.own_threads if self.gram is None else blas_threads(len(self.xy))
-
-
-@dataclass(frozen=True)
-class Block:
-    """One side of the problem: ``A = Z diag(factor)``, centred, weighted and scaled.
-
-    In the units of the data A is (X - mean) / std, times ``unit`` where the numbers are so
-    large or small that their squares would leave the range of floating point.
-    """
-
-    Z: Data
-    factor: Array
-    std: Array
-    unit: float
-
-    @property
-    def grain(self) -> Array:
-        """The lengths that columns of A may have by rounding."""
-        return np.asarray(self.Z.grain() * self.factor)
-
-    @classmethod
-    def of(cls, Z: Data, scale: bool, squares: Array, freedom: float | None = None) -> Block:
-        """From ``squares``, the diagonal of Z'Z; ``scale`` divides columns by their deviation.
-
-        Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
-        """
-        units, still = Z.units, Z.constant | (squares <= 0)
-        if scale:
-            freedom = Z.freedom if freedom is None else freedom
-            root = np.sqrt(np.where(still, 1.0, squares / freedom))
-            return cls(Z, np.where(still, 0.0, 1 / root), np.where(still, 1.0, root / units), 1.0)
-        unit = float(units[~still].min()) if not still.all() else 1.0
-        return cls(Z, np.where(still, 0.0, unit / units), np.ones(len(squares)), unit)
-
-    def matmat(self, V: Array) -> Array:
-        """A V."""
-        return self.Z.matmat(V * self.factor[:, None])
-
-    def rmatmat(self, U: Array) -> Array:
-        """A'U."""
-        return self.Z.rmatmat(U) * self.factor[:, None]
-
-    def cross(self, H: Any) -> Array:
-        """A'H for a target."""
-        return self.Z.cross(H) * self.factor[:, None]
-
-    def gram_product(self, r: Array) -> Array:
-        """A'A r, by two passes over the data."""
-        return self.rmatmat(self.matmat(r[:, None]))[:, 0]
-
-    def toarray(self) -> Array:
-        """A as a dense matrix."""
-        return self.Z.toarray() * self.factor
+        return self.X.threads if self.gram is None else blas_threads(len(self.xy))
 
 
 def gram_pays(Z: Data, n_components: int) -> bool:
@@ -158,13 +95,9 @@ def gram_pays(Z: Data, n_components: int) -> bool:
     return Z.seconds_for_gram() + n_components * d * d / READ_RATE < n_components * passes
 
 
-def blocks(
-    Z: Data,
-    Y: Data,
-    scale: tuple[bool, bool],
-    n_components: int,
-    G: Array | None = None,
-) -> tuple[Block, Block, CrossProducts]:
+def rescaled(
+    Z: Data, Y: Data, scale: tuple[bool, bool], n_components: int, G: Array | None = None
+) -> tuple[Rescaled, Rescaled, CrossProducts]:
     """Both sides of the problem and their cross-products, from centred data.
 
     ``G`` is Z'Z where that is known already; it is overwritten.
@@ -173,18 +106,10 @@ def blocks(
         G = Z.gram()
     squares = Z.column_squares() if G is None else G.diagonal().copy()
     Z.grain(squares)  # which need not be computed again
-    X = Block.of(Z, scale[0], squares)
-    right = Y.toarray()
-    B = Block.of(Y, scale[1], np.einsum("ij,ij->j", right, right))
+    X, right = Rescaled.of(Z, scale[0], squares), Y.toarray()
+    B = Rescaled.of(Y, scale[1], np.einsum("ij,ij->j", right, right))
     right *= B.factor
     if G is not None:
         G *= X.factor
         G *= X.factor[:, None]
-        trace = float(np.trace(G))
-    else:
-        trace = float(np.sum(squares * X.factor**2))
-    products = X.rmatmat(right), right.T @ right
-    grains = X.grain, B.grain
-    sides = lambda: (X, B.toarray())  # noqa: E731
-    cross = CrossProducts(*products, trace, *grains, G, X.gram_product, sides, Z.threads)
-    return X, B, cross
+    return X, B, CrossProducts.of(X, right, B.grain(), G)

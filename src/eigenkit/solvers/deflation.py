@@ -20,6 +20,10 @@ so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gr
 where it is cheap and accurate enough, from the data otherwise. NIPALS, which deflates X and Y
 themselves, is the reference (:mod:`eigenkit.solvers.nipals`).
 
+Inner products of directions of X are those of its data: for a kernel, whose directions are dual
+coefficients, the loop is that of kernel PLS. In them a loading X'u or S = X'Y comes first, for
+which u is known: u'(X w) loses no digits, where products with the kernel would.
+
 Where little is left of S, it is the rounding of X'Y in part. That is relative to the length of Y:
 if Y has become short as well, S is computed once more from the data, with Y deflated before it is
 multiplied by X' (:meth:`_State.renew`).
@@ -42,10 +46,10 @@ from scipy.linalg import lapack
 
 from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.numerics.linalg import Array, eigenpairs, normalized, power_of_two, signs
-from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ONE_DIGIT, along
+from eigenkit.numerics.linalg import Array, normalized, power_of_two, signs
+from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ONE_DIGIT
 from eigenkit.pencil import Report
-from eigenkit.solvers.cross_products import CrossProducts, Products, rounding
+from eigenkit.solvers.cross_products import CrossProducts, rounding
 from eigenkit.solvers.lasso import Sparsity, settled_pair
 
 
@@ -78,19 +82,23 @@ class Components:
 # -- the loop ---------------------------------------------------------------------------
 
 
+# Directions that are numbers, and no more.
+PLAIN = Data()
+
+
 class Side:
     """Weights, rotations and loadings of one block as they grow."""
 
-    def __init__(self, size: int, n: int) -> None:
+    def __init__(self, size: int, n: int, X: Data = PLAIN) -> None:
         self.W, self.R, self.P = (np.zeros((n, size)) for _ in range(3))
         self.norms, self.taken = np.zeros(n), np.zeros(n)
-        self.n = 0
+        self.n, self.inner = 0, X.inner
 
     def rotate(self, w: Array) -> Array:
         """r with X_i w = X r; once more against rounding, so that scores stay orthogonal."""
         R, P = self.R[: self.n], self.P[: self.n]
-        r = w - (P @ w) @ R
-        return r - (P @ r) @ R
+        r = w - self.inner(P.T, w) @ R
+        return np.asarray(r - self.inner(P.T, r) @ R)
 
     def outside(self, g: Array) -> Array:
         """X't without the traces of earlier scores that rounding has left in t.
@@ -99,13 +107,13 @@ class Side:
         multiples of the loadings p_j, and r_j'p_j = 1.
         """
         R, P = self.R[: self.n], self.P[: self.n]
-        g = g - P.T @ (R @ g)
-        return g - P.T @ (R @ g)
+        g = g - P.T @ self.inner(g, R.T).T
+        return np.asarray(g - P.T @ self.inner(g, R.T).T)
 
     def keep(self, w: Array, r: Array, p: Array, norm: float, taken: float | None = None) -> None:
         i = self.n
         self.W[i], self.R[i], self.P[i], self.norms[i] = w, r, p, norm
-        self.taken[i] = norm * (p @ p) if taken is None else taken
+        self.taken[i] = norm * float(self.inner(p, p)) if taken is None else taken
         self.n += 1
 
 
@@ -127,43 +135,46 @@ class _State:
     large: float
     least: float
     seen: int = 0
-
-    @property
-    def renewed(self) -> bool:
-        return self.seen > 0
+    left: Array | None = None
 
     def score(self, r: Array) -> tuple[Array, float] | None:
         """X'X r and t't for the score t = X r; None if X has nothing left in t."""
-        g, _ = self.cross.apply(r)
-        g = self.x.outside(g)
-        tt = float(r @ g)
-        return (g, tt) if tt > rounding(r, self.cross.trace, self.cross.grain) else None
+        X, trace = self.cross.X, self.cross.trace
+        g = self.x.outside(self.cross.apply(r)[0])
+        tt = float(X.inner(g, r))
+        given = float(X.rounded_squares(r[:, None], 0.0)[0])
+        least = given + rounding(X.norm(r) ** 2, len(r), trace)
+        return (g, tt) if tt > least else None
 
     def is_rounding(self, r: Array, c: Array, sigma: float) -> bool:
         """Whether this covariance of X r with what is left of Y c is rounding of the numbers."""
         return self.cross.is_rounding(r, c, self.unit * sigma, self.yy)
 
-    def renew(self, left: Left) -> None:
-        """S and Y'Y from the data without the components found, where that restores digits."""
-        square, taken = float(np.trace(self.yy)), float(self.y.taken[self.seen : self.y.n].sum())
+    def renew(self, own: bool) -> None:
+        """S and Y'Y from the data without the components found, where that restores digits.
+
+        ``own`` says that Y is deflated by its own scores. What is left of Y otherwise is what was
+        left the last time, less the scores since: where that is little, it keeps its digits.
+        """
+        X, seen = self.cross.X, self.seen
+        square, taken = float(np.trace(self.yy)), float(self.y.taken[seen : self.y.n].sum())
         short = square - taken <= ONE_DIGIT**2 * square
-        if not short or np.linalg.norm(self.S) > DIFFERENCE * self.large:
+        lost = short and X.norm(self.S) <= DIFFERENCE * self.large
+        # Scores that directions carry along are rounded with every sum of them.
+        if not self.x.n or (X.plain and not lost):
             return
         X, Y = self.cross.sides()
-        Y, F = left(self, X, Y)
+        if own:
+            Y = without(Y @ self.y.R[: self.y.n].T, Y)
+        F = without(X.matmat(self.x.R[: self.x.n].T), Y if own or self.left is None else self.left)
+        self.left = F
         S = self.x.outside(X.rmatmat(F))
         V = self.basis[: self.x.n]
-        self.S[:] = (S - V.T @ (V @ S)) / self.unit if len(V) else S / self.unit
-        self.yy = Y.T @ Y
-        self.large, self.seen = float(np.linalg.norm(self.S)), self.y.n
+        self.S[:] = (S - V.T @ X.inner(S, V.T).T) / self.unit if len(V) else S / self.unit
+        self.yy = Y.T @ Y if own else F.T @ F
+        self.large, self.seen = X.norm(self.S), self.y.n
         length = np.sqrt(self.cross.trace * np.vdot(F, F))
         self.least = min(self.least, EPS * max(S.shape) * float(length) / self.unit)
-
-
-Deflation = Callable[[_State, Array, Array, float], bool]
-
-# Y as it is deflated, and the F with X_i'Y_i = X_i'F = X'F.
-Left = Callable[[_State, Products, Array], tuple[Array, Array]]
 
 
 def without(T: Array, Y: Array) -> Array:
@@ -174,23 +185,16 @@ def without(T: Array, Y: Array) -> Array:
     return Y
 
 
-def _left_by_x(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
-    F = without(X.matmat(s.x.R[: s.x.n].T), Y)
-    return F, F
-
-
-def _left_by_both(s: _State, X: Products, Y: Array) -> tuple[Array, Array]:
-    Y = without(Y @ s.y.R[: s.y.n].T, Y)
-    return Y, _left_by_x(s, X, Y)[1]
+Deflation = Callable[[_State, Array, Array, float], bool]
 
 
 def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
     r = s.x.rotate(w)
     found = s.score(r)
-    if found is None or (s.renewed and s.is_rounding(r, c, sigma)):
+    if found is None or s.is_rounding(r, c, sigma):
         return False
     p, tt = found[0] / found[1], found[1]
-    tq = r @ s.S
+    tq = s.cross.X.inner(s.S, r)
     s.S -= p[:, None] * tq
     q = tq * (s.unit / tt)
     s.x.keep(w, r, p, tt)
@@ -208,7 +212,8 @@ def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
     if s.is_rounding(r, ry, sigma):
         return False
     p, q = found[0] / found[1], gy / uu
-    onto_t, onto_u = w @ s.S, s.S @ c  # sigma c and sigma w only for a singular pair
+    # sigma c and sigma w only for a singular pair
+    onto_t, onto_u = s.cross.X.inner(s.S, w), s.S @ c
     s.S -= p[:, None] * (onto_t - sigma * q) + onto_u[:, None] * q
     s.x.keep(w, r, p, found[1])
     s.y.keep(c, ry, q, uu)
@@ -216,19 +221,19 @@ def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
 
 
 def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
-    V = s.basis[: s.x.n]
-    w = w - (V @ w) @ V
-    w /= np.linalg.norm(w)
+    V, X = s.basis[: s.x.n], s.cross.X
+    w = w - X.inner(V.T, w) @ V
+    w /= X.norm(w)
     found = s.score(w)
-    if found is None or (s.renewed and s.is_rounding(w, c, sigma)):
+    if found is None or s.is_rounding(w, c, sigma):
         return False
     p, tt = found[0] / found[1], found[1]
-    v = p - (V @ p) @ V
-    v -= (V @ v) @ V
-    v /= np.linalg.norm(v)
+    v = p - X.inner(p, V.T) @ V
+    v -= X.inner(v, V.T) @ V
+    v /= X.norm(v)
     s.basis[s.x.n] = v
-    q = w @ s.S * (s.unit / tt)
-    s.S -= v[:, None] * (v @ s.S)
+    q = X.inner(s.S, w) * (s.unit / tt)
+    s.S -= v[:, None] * X.inner(s.S, v)
     s.x.keep(w, w, p, tt)
     s.y.keep(c, c, q, tt)
     return True
@@ -238,12 +243,6 @@ DEFLATIONS: dict[str, Deflation] = {
     "regression": _regression,
     "canonical": _canonical,
     "simpls": _simpls,
-}
-
-LEFT: dict[str, Left] = {
-    "regression": _left_by_x,
-    "canonical": _left_by_both,
-    "simpls": _left_by_x,
 }
 
 
@@ -264,20 +263,21 @@ def decompose(
     ``find`` gives the pairs of weights, which are kept as they are; by default it takes the
     leading singular pairs.
     """
-    pair = find or (lambda S, _: (*leading_pair(S), 0, True))
+    X = cross.X
+    pair = find or (lambda S, _: (*leading_pair(S, X), 0, True))
     d, k = cross.xy.shape
     # So that squares stay in range; dividing by a power of two rounds nothing.
     unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
     S = cross.xy / unit
     basis = np.zeros((n_components if deflation == "simpls" else 0, d))
-    x, y, large = Side(d, n_components), Side(k, n_components), float(np.linalg.norm(S))
+    x, y, large = Side(d, n_components, X), Side(k, n_components), X.norm(S)
     state = _State(cross, unit, S, x, y, basis, cross.yy, large, EPS * max(d, k) * large)
     values: list[float] = []
     n_iter: list[int] = []
     converged = True
     with cross.threads():
         for i in range(n_components):
-            state.renew(LEFT[deflation])
+            state.renew(deflation == "canonical")
             w, c, sigma, steps, settled = pair(S, i)
             if sigma <= state.least:
                 break
@@ -293,16 +293,17 @@ def decompose(
     return components_of(state.x, state.y, unit * np.array(values), n_iter, report)
 
 
-def leading_pair(S: Array) -> tuple[Array, Array, float]:
-    """The singular triplet w, c, sigma of the largest singular value of S."""
+def leading_pair(S: Array, X: Data = PLAIN) -> tuple[Array, Array, float]:
+    """The singular triplet w, c, sigma of the largest singular value of S, whose columns are
+    directions of X."""
     if S.shape[1] == 1:
         w = S[:, 0]
-    elif S.shape[1] <= S.shape[0]:
-        w = S @ _leading_eigenvector(S.T @ S)
+    elif S.shape[1] <= S.shape[0] or not X.plain:
+        w = S @ _leading_eigenvector(X.inner(S, S))
     else:
         w = S @ (S.T @ _leading_eigenvector(S @ S.T))
-    w = normalized(w)
-    c = w @ S
+    w = w / (X.norm(w) or 1.0)
+    c = X.inner(S, w)
     return w, normalized(c), float(np.linalg.norm(c))
 
 
@@ -344,57 +345,3 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int], report: Re
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
     """weights (loadings'weights)^+: the rotations of a block without a recursion of its own."""
     return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))
-
-
-# -- from inner products alone ----------------------------------------------------------
-
-
-def deflated(
-    Z: Data, H: Array, grain: Array | float, n_components: int
-) -> tuple[Array, Array, Array]:
-    """Partial least squares (both sides deflated by the scores of Z) from inner products.
-
-    For every component c is the leading eigenvector of Y'K Y, u = Y c,
-
-        t = (I - T T') K u / ||w||,  ||w||^2 = u'(I - T T') K u,  Y <- Y - t t'Y / t't
-
-    with T the normalized scores so far. K itself needs no deflation, as T'u = 0. Returns the
-    dual rotations R (scores K R), the loadings of H and the eigenvalues. There are fewer than
-    ``n_components`` columns where nothing is left of H but rounding (its columns have up to
-    ``grain`` of it), or nothing but rounding of K.
-    """
-    Y, n, scale = H.copy(), len(H), float(np.linalg.norm(H))
-    T, R = np.empty((n, 0)), np.empty((n, 0))
-    top = 0.0  # of the eigenvalues of K, as far as they were seen
-    lengths: list[float] = []
-    eigenvalues: list[float] = []
-    for _ in range(n_components):
-        KY = Z.dual_normal(Y)
-        KY -= T @ (T.T @ KY)
-        values, C = eigenpairs(Y.T @ KY)
-        u = Y @ C[:, :1]
-        uu = float(np.vdot(u, u))
-        least = float(along(C[:, :1], grain)[0])
-        if uu <= max(least, EPS * n * scale) ** 2 or values[0] <= Z.noise(top) * uu:
-            break
-        top = max(top, values[0] / uu)
-        t, r = _next_score(Z, u, T, R)
-        size = float(np.linalg.norm(t))
-        if size**2 <= Z.noise(0.0) * float(r[:, 0] @ t[:, 0]):
-            break
-        T, R = np.hstack([T, t / size]), np.hstack([R, r / size])
-        Y -= T[:, -1:] @ (T[:, -1:].T @ Y)
-        lengths.append(size / np.sqrt(values[0]))
-        eigenvalues.append(float(values[0]))
-    loadings = H.T @ T / lengths
-    sign = signs(loadings)
-    return R * lengths * sign, loadings * sign, np.array(eigenvalues)
-
-
-def _next_score(Z: Data, u: Array, T: Array, R: Array) -> tuple[Array, Array]:
-    """t = (I - T T') K u and r with t = K r, orthogonalized twice."""
-    t, r = Z.dual_normal(u), u
-    for _ in range(2):
-        overlap = T.T @ t
-        t, r = t - T @ overlap, r - R @ overlap
-    return t, r

@@ -20,14 +20,12 @@ follow; only residuals need the transpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
 
-from eigenkit.data import SparseRows
+from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, fixed_start
 from eigenkit.numerics.tolerances import EPS
@@ -53,11 +51,15 @@ class PlaneSums:
 
     ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. A vector
     has *marks*, which are linear in it, and from which its images and forms are computed. Arrays
-    (k, ...) hold one entry for each class.
+    (k, ...) hold one entry for each class. ``units`` (d,) times a vector is the plane of X, in
+    which ridges are measured.
     """
 
     sums: Array
     squares: Array
+    units: Array
+    shift = 0.0
+    column = None
 
     def marks(self, V: Array) -> Array:
         """The marks (k, any number) of vectors (k, d)."""
@@ -71,25 +73,33 @@ class PlaneSums:
         """V'(S - G_c) V and V'G_c V, (2, k, m, m), for m vectors of each class, (k, m, d)."""
         lacks(self, "forms")
 
+    def normals(self, Z: Array) -> Array:
+        """The normals of planes, in the units of the features."""
+        return (Z * self.units)[:, :-1]
+
+
+def roots(Z: Data) -> Array:
+    """The roots of the weights of the rows, (n, 1)."""
+    return Z.weighted(np.ones((Z.shape[0], 1)))
+
 
 @dataclass(frozen=True)
 class PlaneRows(PlaneSums):
-    """Rows in memory, sorted by class: the class c has the rows bounds[c] to bounds[c + 1]."""
+    """N = [Z, ones] in memory, sorted by class: c has the rows bounds[c] to bounds[c + 1]."""
 
-    N: SparseRows
+    Z: Data
+    ones: Array
     bounds: np.ndarray
 
     @classmethod
-    def of(cls, N: sparse.csr_array, bounds: np.ndarray) -> PlaneRows:
-        """Rows whose last column holds the roots of their weights."""
-        root = N.data[N.indptr[1:] - 1]
-        weighed = N.data * np.repeat(root, np.diff(N.indptr))
-        edges, d = N.indptr[bounds], N.shape[1]
-        sums, squares = (
-            np.array([np.bincount(N.indices[a:b], numbers[a:b], d) for a, b in pairwise(edges)])
-            for numbers in (weighed, N.data**2)
-        )
-        return cls(sums, squares, SparseRows(N), bounds)
+    def of(cls, Z: Data, pieces: Sequence[Data]) -> PlaneRows:
+        """From all rows as uncentred data, and from those of each class, in units of their own."""
+        sums = [Z.units * own.from_X(own.rmatmat(roots(own))[:, 0]) for own in pieces]
+        lengths = [Z.units * own.from_X(np.sqrt(own.column_squares())) for own in pieces]
+        totals = np.array([[own.total] for own in pieces])
+        each = [np.hstack([np.array(part), totals]) for part in (sums, np.square(lengths))]
+        bounds = np.cumsum([0, *(own.shape[0] for own in pieces)])
+        return cls(each[0], each[1], np.append(Z.units, 1.0), Z, roots(Z)[:, 0], bounds)
 
     def _ranges(self) -> Iterator[tuple[int, int, int]]:
         """The classes, and where their rows begin and end."""
@@ -97,7 +107,7 @@ class PlaneRows(PlaneSums):
 
     def marks(self, V: Array) -> Array:
         """N z."""
-        return (self.N @ V.T).T
+        return (self.Z.matmat(V[:, :-1].T) + np.outer(self.ones, V[:, -1])).T
 
     def images(self, marks: Array) -> Array:
         """N'(N z), summed over the rows of other classes and over those of the class."""
@@ -106,7 +116,8 @@ class PlaneRows(PlaneSums):
         sides[:, 0] = marks.T
         for c, begin, end in self._ranges():
             sides[begin:end, :, c] = sides[begin:end, ::-1, c]
-        return np.ascontiguousarray((self.N.T @ sides.reshape(n, 2 * k)).T).reshape(2, k, -1)
+        both = sides.reshape(n, 2 * k)
+        return np.vstack([self.Z.rmatmat(both), self.ones @ both]).T.reshape(2, k, -1)
 
     def forms(self, V: Array, marks: Array) -> Array:
         """Sums over the rows before and after those of the class, and over its own."""
@@ -141,7 +152,8 @@ def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
     worst = float(residuals.max())
     if worst > TOL:
         # The last column of N holds the roots of the weights.
-        length = float(rows.squares[:, :-1].sum() / rows.squares[:, -1].sum())
+        squares = (rows.squares / rows.units**2).sum(axis=0)
+        length = float(squares[:-1].sum() / squares[-1])
         warn_of_stopping(
             f"the planes are not exact: after {STEPS} steps the residual of a plane is {worst:.0e} "
             f"of its parts; alpha={alpha:g} is small beside the mean squared length of a row, "
@@ -160,11 +172,12 @@ def largest_quotients(
     relative to (S - G_c) z: a ridge on both sides, however large, does not make them look small.
     """
     below, ridge = ridges
-    unit, solved = 1 / (rows.squares + ridge), preconditioner(rows, ridge)
+    size = rows.units**2  # of a ridge of 1
+    unit, solved = 1 / (rows.squares + ridge * size), preconditioner(rows, ridge * size)
     V = _start(rows, solved, unit)
     marks = np.stack([rows.marks(V[:, i]) for i in range(V.shape[1])], axis=1)
     for step in range(1, max_iter + 1):
-        lengths = V @ np.swapaxes(V, -1, -2)
+        lengths = (V * size) @ np.swapaxes(V, -1, -2)
         forms = rows.forms(V, marks) + np.multiply.outer(np.array(ridges), lengths)
         values, weights = _best(forms)
         # The best vector, and the step that led there: what is left of it without the one before.
@@ -172,7 +185,7 @@ def largest_quotients(
         pair[:, 1, 0] = 0.0
         V, marks = _turned(pair, V), _turned(pair, marks)
         z, (Az, Bz) = V[:, 0], rows.images(marks[:, 0])
-        r = Az - values[:, None] * Bz + (below - ridge * values)[:, None] * z
+        r = Az - values[:, None] * Bz + (below - ridge * values)[:, None] * (size * z)
         residuals = np.sqrt(_inner(r, r * unit) / _inner(Az, Az * unit))
         if step == max_iter or residuals.max() <= tol:
             break
@@ -182,7 +195,7 @@ def largest_quotients(
     return values, z, step, residuals
 
 
-def preconditioner(rows: PlaneSums, ridge: float) -> Callable[[Array], Array]:
+def preconditioner(rows: PlaneSums, ridge: Array | float) -> Callable[[Array], Array]:
     """The inverse of diag(rest) + m m' (see above), by the formula of Sherman and Morrison."""
     m = rows.sums / np.sqrt(rows.squares[:, -1:])
     rest = np.maximum(rows.squares - m * m, LEAST * rows.squares) + ridge

@@ -128,7 +128,9 @@ def _gram_product(X: Any) -> Product:
     if 2 * n < d and may_be_dense((n, d)):  # few rows: both products are short
         A = X.X.toarray()
         return lambda w: np.asarray((A @ w) @ A)
-    return partial(np.matmul, X.gram()) if d <= GRAM_ORDER else X.X.gram_product
+    return (
+        partial(np.matmul, X.gram()) if d <= GRAM_ORDER else lambda w: X.X.normal(w[:, None])[:, 0]
+    )
 
 
 def _proximal(

@@ -50,9 +50,10 @@ def nipals(
         u = Y @ c
         sigma, r = float(w @ (X.T @ u)), x.rotate(w)
         largest = min(values[0] if values else 0.0, float(np.sqrt(trace * (u @ u))))
-        if sigma <= largest * EPS * max(X.shape) or t @ t <= rounding(r, trace, grain):
-            break
         of_x, of_y = np.linalg.norm(r * grain), np.linalg.norm(c * grain_y)
+        least = rounding(float(r @ r), len(r), trace) + of_x**2
+        if sigma <= largest * EPS * max(X.shape) or t @ t <= least:
+            break
         if values and sigma <= max(np.linalg.norm(u) * of_x, np.linalg.norm(t) * of_y):
             break  # the scores of one side are no more than rounding of its numbers
         p = _regress(X.T, t, None if M is None else M.T)

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from eigenkit.data import Data
 from eigenkit.numerics.linalg import Array, graded_svd, normalized, signs
-from eigenkit.numerics.tolerances import DEPENDENT, along
+from eigenkit.numerics.tolerances import DEPENDENT
 from eigenkit.pencil import Report
-from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import Components, without
 
 
@@ -57,7 +57,7 @@ class Filter:
         return found
 
 
-def correct(X: Block, W: Array, YC: Array, off: float, wanted: int) -> Filter:
+def correct(X: Data, W: Array, YC: Array, off: float, wanted: int) -> Filter:
     """Up to ``wanted`` orthogonal components; fewer where X holds no more.
 
     Rounding of X'Y has moved W ``off`` the span it should have, as a share of its length.
@@ -72,7 +72,7 @@ def correct(X: Block, W: Array, YC: Array, off: float, wanted: int) -> Filter:
         w = normalized(U[:, 0] - W @ (W.T @ U[:, 0]))
         r = F.apply(w[:, None])
         t = without(G, X.matmat(r))  # as it is but for rounding
-        length, least = float(np.linalg.norm(t)), along(np.c_[r, R @ Vt[0]], X.grain)
+        length, least = float(np.linalg.norm(t)), X.floor(np.c_[r, R @ Vt[0]])
         if length <= least[0] or s[0] <= least[1] * length:
             break  # no more than the rounding of the numbers as they were given
         F.p.append(F.adjoint(X.rmatmat(t))[:, 0] / length**2)
@@ -81,10 +81,10 @@ def correct(X: Block, W: Array, YC: Array, off: float, wanted: int) -> Filter:
     return F
 
 
-def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
+def predictive(X: Data, Y: Array, W: Array, F: Filter) -> Components:
     """Orthogonal scores of what is left of X in the span of W, and y regressed on them."""
     U, s, V = graded_svd(X.matmat(F.apply(W)))
-    kept = s > along(F.apply(W @ V), X.grain)
+    kept = s > X.floor(F.apply(W @ V))
     U, s, V = U[:, kept], s[kept], V[:, kept]
     sign = signs(W @ V)
     W, T, norms = W @ V * sign, U * s * sign, s**2

@@ -95,40 +95,36 @@ def lower_grams(rows: Sequence[Array]) -> list[Array]:
 
 
 def regec_from_grams(
-    grams: Sequence[Array], rows: Sequence[Array] | None = None, eps: float = EPS
+    grams: Sequence[Array],
+    rows: Callable[[], Sequence[Array]] | None = None,
+    grain: Array | float = 0.0,
 ) -> Planes | None:
     """Planes of the unregularized pencil, or None where it is close to singular or tied.
 
-    ``eps`` is the precision of the features: some direction may be their rounding.
+    ``rows`` gives the rows of each class, should they be needed. Columns of a length up to
+    ``grain`` are rounding, and so may some direction be.
 
     Where S is well conditioned but for the units of the features, Gram matrices cost no more
     than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the rows nearly
     orthonormal, and their new Gram matrices repair what the first ones lost.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        S = np.sum(grams, axis=0)
-        total = S.sum()
-    diagonal = S.diagonal()
-    if not (
-        np.isfinite(total)
-        and diagonal.min() > SQUARES_RANGE[0]
-        and diagonal.max() < SQUARES_RANGE[1]
-    ):
+    S = np.sum(grams, axis=0)
+    diagonal, (low, high) = S.diagonal(), SQUARES_RANGE
+    if not (diagonal.min() > low and diagonal.max() < high):
         return None
     F, rcond = _inverse_root(S)
-    if rcond < TEN_DIGITS:
-        if rcond < max(EPS, len(S) * (4 * eps) ** 2) or rows is None:
-            return None
-        grams = class_grams([N @ F for N in rows])
-        second, rcond = _inverse_root(np.sum(grams, axis=0))
-        if rcond < REPAIRED / len(S):
-            return None
-        found = _ends(
-            [second.T @ G @ second for G in _needed(grams)], F @ second, None, EIGENVALUE_TIE
-        )
-    else:
-        found = _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / TEN_DIGITS)
-    return found
+    if rcond < max(EPS, float(np.sum(np.square(grain) / diagonal))):
+        return None
+    if rcond >= TEN_DIGITS:
+        return _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / TEN_DIGITS)
+    if rows is None:
+        return None
+    grams = class_grams([N @ F for N in rows()])
+    second, rcond = _inverse_root(np.sum(grams, axis=0))
+    if rcond < REPAIRED / len(S):
+        return None
+    whitened = [second.T @ G @ second for G in _needed(grams)]
+    return _ends(whitened, F @ second, None, EIGENVALUE_TIE)
 
 
 def _inverse_root(S: Array) -> tuple[Array, float]:
@@ -224,6 +220,7 @@ def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> A
         return vectors[:, 0]
     # All tied vectors have unit norm in S: the shorter the normal, the larger the distances.
     lengths = length @ vectors[:, :tied]
+    lengths /= power_of_two(np.abs(lengths).max())
     return np.asarray(vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1])
 
 

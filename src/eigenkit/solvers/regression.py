@@ -239,14 +239,10 @@ class _NormalEquations(Regression):
         found = self.settled(self.factor.back(U), V / s)
         return super().components(count) if found is None else (*found, s**2, V)
 
-    def _times(self, W: Array) -> Array:
-        """B W."""
-        return self.G @ W + damped(self.problem.ridge, W)
-
     def settled(self, W: Array, T: Array) -> Settled | None:
         """W = W1 T as it is if that is good enough, checked with one column and one pass."""
         if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
-            BW = self._times(W)
+            BW = self.G @ W + damped(self.problem.ridge, W)
             return W, BW, W.T @ BW
         return self.refined(W, T)
 
@@ -279,7 +275,8 @@ class _NormalEquations(Regression):
             return None
         V, slope, square = passed
         step = refined - V
-        damped_V, B_step = damped(self.problem.ridge, V), self._times(step)
+        damped_V, damped_step = (damped(self.problem.ridge, A) for A in (V, step))
+        B_step = self.G @ step + damped_step
         across = V.T @ B_step
         inner = square + V.T @ damped_V + across + across.T
         return refined, CT + slope + damped_V + B_step, inner

@@ -26,11 +26,10 @@ import numpy as np
 from numpy.linalg import norm
 from scipy import linalg as sla
 
-from eigenkit.data import Centered
+from eigenkit.data import Centered, Rescaled
 from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
 from eigenkit.numerics.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 from eigenkit.pencil import Report
-from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.lasso import Fit, Product, Sparsity, lasso, settled_pair
 
 # Start vectors from this many power steps on X'Y Y'X.
@@ -50,7 +49,7 @@ class View:
     ``grain`` the lengths that they may have by rounding.
     """
 
-    X: Block
+    X: Rescaled
     T: Array
     squares: Array
     whole: Array
@@ -63,9 +62,10 @@ class View:
         squares[Z.constant] = 0.0
         lengths = np.sqrt(squares) if scale else np.full(Z.shape[1], np.sqrt(squares.max()))
         inverse = ratio(1.0, lengths, squares > 0)
-        whole = squares * inverse**2
-        X = Block(Z, inverse, np.ones_like(inverse), 1.0)
-        return cls(X, np.empty((Z.shape[0], 0)), whole, whole, Z.grain(squares) * inverse)
+        Z.grain(squares)  # which need not be computed again
+        X = Rescaled(Z, squares, inverse)
+        whole = X.column_squares()
+        return cls(X, np.empty((Z.shape[0], 0)), whole, whole, X.grain())
 
     @property
     def height(self) -> int:
@@ -93,8 +93,7 @@ class View:
 
     def gram(self) -> Array:
         """X'X, of the columns as they are."""
-        factor = self.X.factor
-        return np.asarray(self.X.Z.gram() * np.outer(factor, factor))
+        return self.X.gram()
 
     @property
     def is_exhausted(self) -> bool:
@@ -111,7 +110,7 @@ class View:
 
     def in_units_of_X(self, w: Array) -> Array:
         """Weights (d x l) of unit-length columns as weights of the data."""
-        return self.X.Z.to_X(w * self.X.factor[:, None])
+        return self.X.to_X(w)
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _finish(
     opposed = (not request.y.nonnegative) & (np.sum(scores[0] * scores[1], axis=0) < 0)
     signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
     W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
-    return Pairs(W_x, W_y, replace(report, products=x.X.Z.products))
+    return Pairs(W_x, W_y, replace(report, products=x.X.products))
 
 
 # -- soft-thresholded singular vectors -----------------------------------------------------

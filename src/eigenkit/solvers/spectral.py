@@ -31,7 +31,7 @@ from eigenkit.numerics.linalg import (
     triangular_factor,
     truncated_svd,
 )
-from eigenkit.numerics.tolerances import EPS, TEN_DIGITS, above_rounding
+from eigenkit.numerics.tolerances import EPS, TEN_DIGITS, above_rounding, along
 from eigenkit.pencil import Answer, Report
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
 
@@ -116,7 +116,7 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
 
 def _beyond_grain(Z: Data, s: Array, V: Array) -> tuple[Array, Array]:
     """Without the axes that are rounding of the numbers as they were given."""
-    keep = s > Z.floor(V)
+    keep = s > along(V, Z.grain())
     return s[keep], V[:, keep]
 
 
@@ -169,9 +169,9 @@ def principal(Z: Data, n_components: int | None) -> Answer:
     s, V = np.sqrt(values[keep]), V[:, keep]
     sign = signs(Z.unweighted(Z.matmat(V) if Z.primal else V))  # of scores, whatever their lengths
     # Scores have the units of the features, which Z may have changed.
-    W = Z.to_X(Z.axes(V, s) * (1 / Z.units[0])) * sign
-    trace = np.sqrt(np.array([np.trace(G)]))
-    found = W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
+    unit = float(Z.units[0])
+    W = Z.to_X(Z.axes(V, s) * (1 / unit)) * sign
+    found = W, (s / unit) ** 2, float(np.sqrt(np.trace(G)) / unit) ** 2
     return Answer(found, replace(report, products=Z.products))
 
 

@@ -212,7 +212,11 @@ def _by_others(
     warning says so.
     """
     report = Report("", choice.regression, choice.reason)
-    for other in _others(problem, choice):
+    factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
+    others = ["svd" if problem.Z.decomposable else "lsqr"]
+    if choice.regression == "cg" and factorizations:
+        others.insert(0, min(factorizations, key=factorizations.__getitem__))
+    for other in others:
         if answer is not None and (answer.converged or other in LAST):
             break
         why = SINGULAR if answer is None else "it did not converge"
@@ -227,15 +231,6 @@ def _by_others(
             + (", or leave regression at 'auto'" if asked else "")
         )
     return answer, report
-
-
-def _others(pencil: Pencil, choice: Choice) -> list[str]:
-    """The methods that take over, in order."""
-    last = "svd" if pencil.Z.decomposable else "lsqr"
-    factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
-    if choice.regression != "cg" or not factorizations:
-        return [last]
-    return [min(factorizations, key=factorizations.__getitem__), last]
 
 
 def rayleigh_ritz(
@@ -295,6 +290,9 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
         residual, orthogonality = _errors(pencil, W, values, BW)
         report = replace(report, residual=residual, orthogonality=orthogonality)
     report = replace(report, products=pencil.Z.products)
+    # Rounding of Z'Z, or of a kernel, costs digits where it is not small beside alpha. Columns in
+    # units of their own have ridges of their own, so their residual is not informative.
+    exact = report.equivalent and not report.n_iter and np.ndim(pencil.ridge) == 0
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
             f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
@@ -302,7 +300,7 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
             ConditionWarning,
             stacklevel=2,
         )
-    elif _drowned(pencil, report):
+    elif exact and pencil.alpha > 0 and report.residual > LOST:
         warnings.warn(
             f"the answer has a residual of {report.residual:.0e}, as rounding of such large "
             f"numbers is not small beside alpha={pencil.alpha:g}: increase alpha, or bring X (or "
@@ -315,15 +313,6 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
     gram = None if found.gram is None else found.gram * sign * sign[:, None]
     W *= sign
     return Solution(W, values, basis * sign, report, gram)
-
-
-def _drowned(pencil: Pencil, report: Report) -> bool:
-    """Whether rounding of Z'Z, or of a kernel, is not small beside alpha, which costs digits.
-
-    Columns in units of their own have ridges of their own, so the residual is not informative.
-    """
-    exact = report.equivalent and not report.n_iter and pencil.alpha > 0
-    return exact and np.ndim(pencil.ridge) == 0 and report.residual > LOST
 
 
 def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[float, float]:

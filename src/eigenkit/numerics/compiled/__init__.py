@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], No
     all rows have in common is looked at once: they come in blocks, from several threads.
     """
     arrays = X.indptr, X.indices, X.data, V, out
-    one_kind = X.dtype == V.dtype == out.dtype and all(_plain(array) for array in arrays)
+    one_kind = X.dtype == V.dtype == out.dtype and _plain(arrays)
     if not one_kind or not takes(X):
         return None
     call = _function(X.dtype.name, X.indices.dtype.name)
@@ -105,7 +105,7 @@ def add_gradient(
     """
     k, given = V.shape[1], (X.indptr, X.indices, X.data, V, offset, r, S, drift, square)
     fits = k % 4 == 0 and 0 < k <= WIDEST_SPARSE
-    if not (fits and takes_gradients() and takes(X) and all(A is None or _plain(A) for A in given)):
+    if not (fits and takes_gradients() and takes(X) and _plain(given)):
         return False
     if any(A is not None and A.dtype != np.float64 for A in given[2:]):
         return False
@@ -254,8 +254,10 @@ def _typed(name: str, kinds: str, result: Any = None) -> Any:
     return function
 
 
-def _plain(array: np.ndarray) -> bool:
-    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+def _plain(arrays: Iterable[np.ndarray | None]) -> bool:
+    """Whether C can read the arrays as they are; those that are not given are no obstacle."""
+    given = [array for array in arrays if array is not None]
+    return all(A.flags.c_contiguous and A.flags.aligned and A.dtype.isnative for A in given)
 
 
 @cache

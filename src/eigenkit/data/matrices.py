@@ -1,14 +1,25 @@
-"""Columns of numbers: their sums and means, what is constant, and the limits of floating point."""
+"""Matrices of numbers, dense or CSR: their columns, the limits of floating point, and products.
+
+Products with CSR matrices run in threads: scipy releases the interpreter while it multiplies.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+try:  # adds to what is there: a product of its own would be as large as the whole result
+    from scipy.sparse._sparsetools import csc_matvecs
+except ImportError:  # pragma: no cover - a name that scipy does not promise
+    csc_matvecs = None
+
+from eigenkit.numerics import compiled
 from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import WORTH_THREADS, available, thread_map
 from eigenkit.numerics.tolerances import ROUNDING
 
 # Blocks of rows: large enough for fast products, small enough for the cache.
@@ -21,7 +32,6 @@ OFFSET_LIMIT = 10.0
 # overflow of its sums or loss of its digits.
 SCALABLE = (1e-303, 1e305)
 
-
 # Fourth powers of numbers inside this range (norms of Gram matrices and of their inverses)
 # neither overflow nor vanish.
 SAFE_RANGE = (1e-60, 1e60)
@@ -29,6 +39,14 @@ SAFE_RANGE = (1e-60, 1e60)
 # A column of which less is stored (by weight) has a mean below OFFSET_LIMIT times its spread:
 # mean^2 <= share E[x^2] and E[x^2] = mean^2 + spread^2.
 FULL = OFFSET_LIMIT**2 / (1 + OFFSET_LIMIT**2)
+
+# A matrix of labels with a smaller share of non-zeros, and at least this many columns, is worth
+# taking as a sparse one.
+SPARSE_SHARE = 0.1
+MANY_COLUMNS = 64
+
+
+# -- columns ----------------------------------------------------------------------------
 
 
 def row_slices(shape: tuple[int, ...], size: int) -> list[slice]:
@@ -190,3 +208,116 @@ def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
     for rows in row_slices(X.shape, BLOCK_BYTES):
         np.matmul(X[rows] - mean, W, out=out[rows])
     return out
+
+
+def sparse_labels(Y: Array) -> sparse.csr_array | None:
+    """A dense matrix of labels as a sparse one; None where that is not worth it.
+
+    Block by block: what is compared stays in the cache, and where too many numbers are not zero
+    the rest is not looked at.
+    """
+    n, k = Y.shape
+    if k < MANY_COLUMNS:
+        return None
+    most, counts = SPARSE_SHARE * Y.size, [0]
+
+    def places(rows: slice) -> np.ndarray:
+        found = np.flatnonzero(Y[rows if sum(counts) <= most else slice(0)] != 0)
+        counts.append(len(found))
+        return np.asarray(found + rows.start * k)
+
+    place = np.concatenate(thread_map(places, row_slices(Y.shape, BLOCK_BYTES)))
+    if sum(counts) > most:
+        return None
+    rows, columns = np.divmod(place, k)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return sparse.csr_array((Y[rows, columns], columns, ends), shape=Y.shape)
+
+
+# -- products with a CSR matrix ---------------------------------------------------------
+
+
+class SparseRows:
+    """Products with a CSR matrix and with its transpose, in threads over blocks of rows.
+
+    Every row of a product is computed by one thread in one order, so the number of threads
+    does not change a bit of the result. The transpose is kept as CSR too once it is used:
+    that is as fast as the matrix itself, for one more copy of the non-zeros. Products with
+    float32 blocks are made in float32, from a copy of the numbers in that precision.
+    """
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+
+    @cached_property
+    def _blocks(self) -> list[slice]:
+        """Consecutive row slices with about equal numbers of non-zeros."""
+        X = self.X
+        cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * available() + 1)[1:-1])
+        edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
+        return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+
+    @cached_property
+    def T(self) -> SparseRows:
+        return SparseRows(self.X.T.tocsr())
+
+    @cached_property
+    def _single(self) -> SparseRows:
+        data = self.X.data.astype(np.float32)
+        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.shape))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        if V.dtype == np.float32 and self.X.dtype != np.float32:
+            return self._single @ V
+        few = self.X.nnz * V.shape[1] < WORTH_THREADS
+        return sparse_product(self.X, V, None if few else self._blocks)
+
+    def product(self, other: sparse.csr_array) -> Array:
+        """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
+        out = np.empty((self.shape[0], other.shape[1]))
+
+        def fill(rows: slice) -> None:
+            (self.X[rows] @ other).toarray(out=out[rows])
+
+        # Twice the room: the product is there as sparse and as dense numbers.
+        blocks = row_slices((len(out), 2 * out.shape[1]), BLOCK_BYTES)
+        thread_map(fill, blocks, float(self.X.nnz) * other.nnz / max(1, other.shape[0]))
+        return out
+
+
+def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    """Some rows, sharing memory with X: scipy's constructor would copy a small part of an array."""
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    stored = slice(indptr[0], indptr[-1])
+    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices, part.indptr = X.data[stored], X.indices[stored], indptr - indptr[0]
+    return part
+
+
+def sparse_product(X: sparse.csr_array, V: Array, blocks: list[slice] | None = None) -> Array:
+    """``X @ V``, in threads where blocks of rows are given."""
+    V = np.ascontiguousarray(V)
+    out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
+
+    def by_scipy(rows: slice) -> None:
+        out[rows] = _row_slice(X, rows) @ V
+
+    fill = compiled.rows_product(X, V, out) or by_scipy
+    if blocks is None:
+        fill(slice(0, X.shape[0]))
+    else:
+        thread_map(fill, blocks)
+    return out
+
+
+def add_transposed(out: Array, X: sparse.csr_array, U: Array, rows: slice = slice(None)) -> None:
+    """``out += X[rows].T @ U`` in this thread, where ``out`` is C-contiguous and large."""
+    one_kind = X.dtype == U.dtype == out.dtype and X.indices.dtype == X.indptr.dtype
+    if csc_matvecs is None or not one_kind:
+        out += X[rows].T @ U
+        return
+    U = np.ascontiguousarray(U)
+    first, last, _ = rows.indices(X.shape[0])
+    indptr, (d, k) = X.indptr[first : last + 1], out.shape
+    csc_matvecs(d, last - first, k, indptr, X.indices, X.data, U.ravel(), out.reshape(-1))
