@@ -20,9 +20,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from eigenkit.data import CenteredKernel
 from eigenkit.datasets import Dataset
+from eigenkit.estimators.splits import k_fold
 from eigenkit.evaluation.classifiers import decide
 from eigenkit.evaluation.metrics import score_all
-from eigenkit.evaluation.samples import k_fold
 from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from eigenkit.estimators.splits import Split
+from eigenkit.estimators.splits import Split, k_fold
 from eigenkit.evaluation.metrics import auc_per_label
-from eigenkit.evaluation.samples import k_fold
 from papers import multilabel as ml
 from papers.blocks import Block, Claim, Figure, Note, Table, Value
 from papers.drawing import COLORS

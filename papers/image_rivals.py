@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators import LDA
-from eigenkit.evaluation.samples import k_fold
+from eigenkit.estimators.splits import k_fold
 from eigenkit.images.rivals import SvmBank
 from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.kernel_weights import silp

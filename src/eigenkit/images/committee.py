@@ -34,16 +34,10 @@ LEAST = 0.01
 class Second:
     """The regression on what the first ones say of all terms.
 
-    Parameters
-    ----------
-    kernel : MeanMap
-        A Gaussian, with the training sets.
-    ridge : Ridge
-    slopes, offsets : arrays of shape (n_terms,)
-        What makes log-odds of the scores that it is given.
+    ``slopes`` and ``offsets`` (n_terms,) make log-odds of the scores that it is given.
     """
 
-    kernel: MeanMap
+    kernel: MeanMap  # a Gaussian, with the training sets
     ridge: Ridge
     slopes: Array
     offsets: Array
@@ -64,23 +58,15 @@ class Second:
 class Committee:
     """Fitted regressions whose scores add up.
 
-    Parameters
-    ----------
-    members : tuple of Ridge
-        One for each kernel.
-    held_out : array of shape (n, n_terms)
-        Log-odds of every set by all others. The second regression was fitted to such numbers, and
-        knows them better than those of new sets: ``weights.fit_judged`` puts honest ones here.
-    counts : array of shape (n_members,)
-        By how much each counts; they sum to one.
-    second : Second, optional
-    alone : Committee, optional
-        The same without the second regression, where it was not calibrated again since.
+    ``held_out`` (n, n_terms) are log-odds of every set by all others. The second regression was
+    fitted to such numbers, and knows them better than those of new sets: ``weights.fit_judged``
+    puts honest ones there. ``alone`` is the same without the second regression, where it was not
+    calibrated again since.
     """
 
-    members: tuple[Ridge, ...]
+    members: tuple[Ridge, ...]  # one for each kernel
     held_out: Array
-    counts: Array
+    counts: Array  # (n_members,): by how much each counts; they sum to one
     second: Second | None = None
     alone: Committee | None = None
 

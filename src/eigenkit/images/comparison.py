@@ -33,21 +33,14 @@ _PLAIN = "joined"
 class Row:
     """One rival: its measures on every fold.
 
-    Parameters
-    ----------
-    name : str
-    auc, p1, f1 : tuples of float
-        Mean AUC over terms; how often the first term is right; mean F1 over terms, with
-        thresholds chosen inside the training part.
-    seconds : float
-        Of choosing, fitting and predicting on all folds, without descriptors. The annotator
-        computes the kernels, which the others are given.
+    ``seconds`` are of choosing, fitting and predicting on all folds, without descriptors. The
+    annotator computes the kernels, which the others are given.
     """
 
     name: str
-    auc: tuple[float, ...]
-    p1: tuple[float, ...]
-    f1: tuple[float, ...]
+    auc: tuple[float, ...]  # the mean over terms
+    p1: tuple[float, ...]  # how often the first term is right
+    f1: tuple[float, ...]  # the mean over terms, with thresholds chosen inside the training part
     seconds: float
 
     @property
@@ -132,7 +125,9 @@ def compare(
         Y, groups = Y[of], of if groups is None else groups[of]
     labelled = np.flatnonzero(~np.isnan(Y).any(axis=1))
     known_groups: Any = None if groups is None else groups[labelled]
-    _check_folds(cv, len(labelled) if groups is None else len(np.unique(known_groups)))
+    most = len(labelled) if groups is None else len(np.unique(known_groups))
+    if not 2 <= cv <= most:
+        raise ValueError(f"cv={cv} is not valid: give 2 to {most}, the number of sets or groups.")
     chosen = list(rivals or RIVALS)
     for name in chosen:
         check_choice("rivals", name, RIVALS)
@@ -172,12 +167,6 @@ def _of_fold(tell: Tell, number: int, folds: int) -> Tell:
     if tell is None:
         return None
     return lambda done, total, text: tell(done, total, f"fold {number} of {folds}, {text}")
-
-
-def _check_folds(cv: int, most: int) -> None:
-    """Every fold needs a set, or a group of them."""
-    if not 2 <= cv <= most:
-        raise ValueError(f"cv={cv} is not valid: give 2 to {most}, the number of sets or groups.")
 
 
 def _measured(fold: Fold, rivals: Sequence[str], Y: Array, took: float) -> Finished:
@@ -239,21 +228,11 @@ def _fold(
     K = model.fit_vectors(inside, subset(vectors, given), Y[given], terms, given_groups)
     K_new, own_new = model._each_kernel(outside, subset(vectors, test))
     chosen = model._scores(K_new, own_new), model.thresholds_
-    pictures, pictures_new = (
+    plain, plain_new = (
         [np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test)
     )
-    return Fold(
-        K,
-        K_new,
-        own_new,
-        chosen,
-        _set_kernel_weights(model),
-        Y[train],
-        pictures,
-        pictures_new,
-        own_groups,
-        seed,
-    )
+    base = _set_kernel_weights(model)
+    return Fold(K, K_new, own_new, chosen, base, Y[train], plain, plain_new, own_groups, seed)
 
 
 def _unlabelled(Y: Array, groups: Any, test: np.ndarray) -> np.ndarray:

@@ -2,14 +2,9 @@
 
 The score of a term is linear in the kernels, f(S) = sum_T a_T K(S, T) + b for each sum of them that
 is regressed on, so every kernel has its part of it (and a regression on what the others say of all
-terms has one). The pyramid kernel is linear in its features (bin b, number t): with
-
-    g(b, t) = sum_T a_T sqrt(step_b) [T has more than t points in b] / |T|
-
-a bin with n points of S gives sqrt(step_b) (g(b, 0) + ... + g(b, n - 1)) / |S|, shared equally by
-its n points: so every point of an image has its part, and the parts add up. The kernel of Fisher
-vectors is linear in numbers that are roots of sums over points, x = sign(F) sqrt|F| / |S|: every
-point has its part in F, and that part times x / F in the score.
+terms has one). The kernels of pyramids and of Fisher vectors are linear in numbers in which every
+point of an image has its part, and so has it in the score (``sharing`` in
+:mod:`eigenkit.kernels.sets`); the parts add up.
 """
 
 from __future__ import annotations
@@ -24,9 +19,7 @@ from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel
-from eigenkit.kernels.sets import FisherVectors
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import lacks
 
 NEIGHBOURS = 5
 # The name of the part of the regression on the probabilities of all terms.
@@ -98,20 +91,14 @@ class Explanation:
 
 
 class Explainer:
-    """Explains sets with one model; what all sets need is computed once.
-
-    Parameters
-    ----------
-    model : ImageAnnotator
-        A fitted one.
-    """
+    """Explains sets with one fitted annotator; what all sets need is computed once."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.by_points = [
-            (j, _BY_POINTS[kernel.plan.kind](model, kernel))
+            (j, _Points(model, kernel))
             for j, kernel in enumerate(model._kernels_)
-            if kernel.plan.kind in _BY_POINTS and model._thetas_[:, j].any()
+            if hasattr(kernel.kernel_, "sharing") and model._thetas_[:, j].any()
         ]
 
     @property
@@ -168,6 +155,7 @@ class _Points:
     def __init__(self, model: Any, kernel: ViewKernel) -> None:
         self.model, self.kernel = model, kernel
         self.descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
+        self.shares = kernel.kernel_.sharing(model._labelled_)
 
     def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
         places = self.descriptor.places(self.model.size_)
@@ -182,59 +170,6 @@ class _Points:
             Evidence(i, self.kernel.name, self.descriptor.radius, places, piece)
             for i, piece in zip(shown, pieces, strict=True)
         ]
-
-    def shares(self, points: Array, A: Array) -> Array:
-        """The part of every point of one set in sum_T A_T K(S, T): (n_points, n_terms)."""
-        lacks(self, "shares")
-
-
-class _Fisher(_Points):
-    """By Fisher vectors."""
-
-    def shares(self, points: Array, A: Array) -> Array:
-        kernel: FisherVectors = self.kernel.kernel_
-        return kernel.shares(points, kernel.weights_of(self.model._labelled_, A))
-
-
-class _Pyramid(_Points):
-    """By a pyramid."""
-
-    def __init__(self, model: Any, kernel: ViewKernel) -> None:
-        super().__init__(model, kernel)
-        counts = kernel.kernel_.counts_[model._labelled_]
-        self.sizes = np.sqrt(kernel.kernel_._square(counts))
-        self.features = kernel.kernel_.features(counts).tocsc()
-        self.most = kernel.kernel_.counts_.max(axis=0).toarray().ravel()
-        self.start = np.cumsum(self.most) - self.most
-
-    def shares(self, points: Array, A: Array) -> Array:
-        bins = self.kernel.kernel_.bins_
-        path = bins.paths(points)
-        known = path >= 0
-        n_b = np.bincount(path[known], minlength=bins.n_bins)
-        filled = np.flatnonzero(np.minimum(n_b, self.most))
-        per_point = np.zeros((bins.n_bins, A.shape[1]))
-        per_point[filled] = self._bins(filled, n_b[filled], A) / n_b[filled, None]
-        shares = np.zeros((len(points), A.shape[1]))
-        for level in range(path.shape[1]):
-            inside = known[:, level]
-            shares[inside] += per_point[path[inside, level]]
-        return np.asarray(shares / np.sqrt(float(n_b @ bins.steps)))
-
-    def _bins(self, filled: np.ndarray, n_b: np.ndarray, A: Array) -> Array:
-        """sqrt(step_b) (g(b, 0) + ... + g(b, n_b - 1)) of bins that hold n_b points."""
-        held = np.minimum(n_b, self.most[filled])
-        number = np.arange(held.sum()) - np.repeat(np.cumsum(held) - held, held)
-        columns = np.repeat(self.start[filled], held) + number
-        weights = A / np.where(self.sizes > 0, self.sizes, 1)[:, None]
-        g = self.features[:, columns].T @ weights
-        parts = np.add.reduceat(g, np.cumsum(held) - held, axis=0)
-        steps = self.kernel.kernel_.bins_.steps[filled]
-        return np.asarray(np.sqrt(steps)[:, None] * parts)
-
-
-# The kinds of kernels whose parts lie at points.
-_BY_POINTS: dict[str, type[_Points]] = {"pyramid": _Pyramid, "fisher": _Fisher}
 
 
 def _coefficients(model: Any, own: Array, A: Array) -> Array:

@@ -16,7 +16,7 @@ from eigenkit.files import FileError, atomic
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor, Frame
 from eigenkit.images.files import ImageSet, Picture
 from eigenkit.models._container import read_container, write_container
-from eigenkit.models._scratch import Place, Scratch
+from eigenkit.models._file_blocks import Place, Scratch
 from eigenkit.numerics.linalg import Array
 
 # Pictures that one process takes at a time; progress is reported between them.
@@ -97,22 +97,10 @@ def _computed(
     cache: Cache | None,
     n_jobs: int | None,
 ) -> Iterator[tuple[str, dict[str, Array]]]:
-    alone = n_jobs in (None, 1) or len(pictures) <= BATCH
-    step = 1 if alone else BATCH
-    batches = [pictures[i : i + step] for i in range(0, len(pictures), step)]
-    parallel = Parallel(n_jobs=1 if alone else n_jobs, return_as="generator")
-    work = (delayed(_batch)(batch, descriptors, size, cache) for batch in batches)
-    for batch, answers in zip(batches, parallel(work), strict=True):
-        yield from zip((p.digest for p in batch), answers, strict=True)
-
-
-def _batch(
-    pictures: Sequence[Picture],
-    descriptors: Sequence[Descriptor],
-    size: tuple[int, int],
-    cache: Cache | None,
-) -> list[dict[str, Array]]:
-    return [_vectors(picture, descriptors, size, cache) for picture in pictures]
+    jobs = n_jobs if n_jobs and len(pictures) > BATCH else 1
+    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=BATCH)
+    work = (delayed(_vectors)(picture, descriptors, size, cache) for picture in pictures)
+    yield from zip((p.digest for p in pictures), parallel(work), strict=True)
 
 
 def _vectors(
@@ -172,12 +160,7 @@ class Cache:
 
     One file per image and size, in the container of model files: plain arrays, a checksum over all,
     written beside its place and renamed. An interrupted run finds what it had computed; what a
-    damaged file should hold is computed again.
-
-    Parameters
-    ----------
-    folder : path
-        Made when the first file is written.
+    damaged file should hold is computed again. The folder is made when the first file is written.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:

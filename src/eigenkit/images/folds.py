@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from eigenkit.evaluation.comparing import identity
 from eigenkit.files import FileError, atomic
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.extraction import in_cache
@@ -31,15 +31,10 @@ class Finished:
 
 
 class FinishedFolds:
-    """The folds of one comparison: a model and a line of figures each.
+    """The folds of one comparison, which a key tells from others: a model and figures each.
 
-    Parameters
-    ----------
-    annotator : ImageAnnotator
-        Folds are kept in its cache. Nothing is kept without a cache, or with functions of the
-        user's, whose versions cannot be told apart.
-    key : str
-        What tells this comparison from others.
+    They are kept in the cache of the annotator. Nothing is kept without a cache, or with functions
+    of the user's, whose versions cannot be told apart.
     """
 
     def __init__(self, annotator: ImageAnnotator, key: str) -> None:
@@ -83,11 +78,7 @@ def comparison_key(
     sets: Sequence[ImageSet], Y: Array, annotator: ImageAnnotator, *settings: Any
 ) -> str:
     """A hash of pictures, terms, parameters, settings, versions and the code itself."""
-    digest = hashlib.sha256()
     params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
-    pictures = [[(p.digest, p.view) for p in one.pictures] for one in sets]
-    for part in ([one.name for one in sets], pictures, Y.tolist(), params, settings, versions()):
-        digest.update(repr(part).encode())
-    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:32]
+    pictures = [(one.name, [(p.digest, p.view) for p in one.pictures]) for one in sets]
+    code = (file.read_bytes() for file in sorted(Path(__file__).parents[1].rglob("*.py")))
+    return identity(pictures, Y, params, settings, versions(), *code)

@@ -160,12 +160,6 @@ class Preparation(BaseEstimator):
 
     Principal components of the vectors (of unit deviation where each number has a unit of its
     own), then the two coordinates times ``coordinate_weight`` times the root mean square length.
-
-    Parameters
-    ----------
-    n_components : int
-    coordinate_weight : float
-    own_units : bool
     """
 
     def __init__(

@@ -80,19 +80,9 @@ def _by_set(table: Path, names: list[str], rows: Rows) -> Given:
 
 
 def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
-    """The group of every set, from a table with the columns ``set`` and ``group``.
+    """The group of every set, from a CSV file with the columns ``set`` and ``group``.
 
     A set without a row is a group of its own, and a warning says so.
-
-    Parameters
-    ----------
-    path : path
-        A CSV file.
-    sets : sequence of ImageSet
-
-    Returns
-    -------
-    list of str
     """
     table = Path(path)
     names, rows = read_table(table, "set", "group")

@@ -73,7 +73,7 @@ def fitted_record(
     ]
     unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
     return {
-        **_head(model, title, f"sets of images, {OTHERS}.{unseen}"),
+        **_head_of_one(model, title, f"sets of images, {OTHERS}.{unseen}"),
         "terms": _terms(model.term_reports_),
         **_sets(model, labelled, model._held_out_, model._Y_, reasons, tell),
     }
@@ -142,7 +142,7 @@ def predicted_record(
         reports = term_reports(model.terms_, given[known], S[known], model.thresholds_)
     what = "new sets of images."
     return {
-        **_head(model, title, what if known.any() else f"{what} {NOT_KNOWN}"),
+        **_head_of_one(model, title, what if known.any() else f"{what} {NOT_KNOWN}"),
         "terms": _terms(reports),
         **shown,
     }
@@ -188,16 +188,13 @@ def _explained(
         own = vectors and subset(vectors, [k])
         found.append(explainer(sets[k], own, lambda s: _drawn_terms(model, s[None])[0]))
     S = np.array([why.scores for why in found])
-    drawn = _drawn_terms(model, S)
-    reasons = [_reason(model, why, terms) for why, terms in zip(found, drawn, strict=True)]
+    reasons = []
+    for why, terms in zip(found, _drawn_terms(model, S), strict=True):
+        evidence = _placed(why.evidence, model.size_)
+        drawn = {piece.kernel for piece in evidence}
+        parts = [_parts(why, int(j), drawn) for j in terms]
+        reasons.append(Reason(why.neighbours, evidence, parts))
     return S, _sets(model, sets, S, Y, reasons, tell)
-
-
-def _reason(model: ImageAnnotator, why: Explanation, terms: np.ndarray) -> Reason:
-    """What is shown of an explanation with evidence of these terms, and their largest parts."""
-    evidence = _placed(why.evidence, model.size_)
-    drawn = {piece.kernel for piece in evidence}
-    return Reason(why.neighbours, evidence, [_parts(why, int(j), drawn) for j in terms])
 
 
 def _parts(why: Explanation, j: int, drawn: set[str]) -> dict[str, float]:
@@ -215,53 +212,48 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
     sizes = [len(model._labelled_) for model in models]
     spread = dict.fromkeys([min(sizes), max(sizes)])
     other = comparison.recommended != CHOSEN
-    how = Counter(_how_chosen(model) for model in models)
+    how = Counter(map(_how_chosen, models))
+    what = (
+        "sets of images, every one predicted by a model that has not seen it, in the way "
+        f'"{CHOSEN}"'
+        + (f' (recommended is another one: "{comparison.recommended}").' if other else ".")
+    )
+    fitted = (
+        f"There is a model for each of {len(models)} folds, fitted on "
+        f"{' to '.join(map(str, spread))} sets. F1 and AUC here and below are of all sets "
+        "together; in the table of methods they are means over folds."
+    )
+    chosen = "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
+    return _head(models, title, what, fitted, f"{chosen}; weights are means over folds")
+
+
+def _head_of_one(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
+    fitted = f"The model was fitted on {len(model._labelled_)} sets."
+    return _head([model], title, what, fitted, _how_chosen(model))
+
+
+def _head(
+    models: Sequence[ImageAnnotator], title: str, what: str, fitted: str, chosen: str
+) -> dict[str, Any]:
     names = dict.fromkeys(name for model in models for name in model.weights_)
+    sights = {k.name: sees(k.plan.descriptor) for model in models for k in model._kernels_}
     return {
         "title": title,
-        "what": "sets of images, every one predicted by a model that has not seen it, in the way "
-        f'"{CHOSEN}"'
-        + (f' (recommended is another one: "{comparison.recommended}").' if other else "."),
-        "fitted": f"There is a model for each of {len(models)} folds, fitted on "
-        f"{' to '.join(map(str, spread))} sets. F1 and AUC here and below are of all sets "
-        "together; in the table of methods they are means over folds.",
+        "what": what,
+        "fitted": fitted,
         "weights": [
             [name, float(np.mean([model.weights_.get(name, 0.0) for model in models]))]
             for name in names
         ],
-        "sees": _sees(models),
-        "weights_chosen": "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
-        + "; weights are means over folds",
-        "few": _named([model.few_ for model in models]),
-        "unlearned": _named([model.unlearned_ for model in models]),
-    }
-
-
-def _named(lists: Sequence[list[str]]) -> list[str]:
-    return list(dict.fromkeys(term for names in lists for term in names))
-
-
-def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
-    return {
-        "title": title,
-        "what": what,
-        "fitted": f"The model was fitted on {len(model._labelled_)} sets.",
-        "weights": [[name, weight] for name, weight in model.weights_.items()],
-        "sees": _sees([model]),
-        "weights_chosen": _how_chosen(model),
-        "few": model.few_,
-        "unlearned": model.unlearned_,
+        "sees": {name: words for name, words in sights.items() if words},  # where that is known
+        "weights_chosen": chosen,
+        "few": list(dict.fromkeys(term for model in models for term in model.few_)),
+        "unlearned": list(dict.fromkeys(term for model in models for term in model.unlearned_)),
     }
 
 
 def _how_chosen(model: ImageAnnotator) -> str:
     return f"{model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}"
-
-
-def _sees(models: Sequence[ImageAnnotator]) -> dict[str, str]:
-    """What the kernels of models look at, where that is known."""
-    found = {k.name: sees(k.plan.descriptor) for model in models for k in model._kernels_}
-    return {name: words for name, words in found.items() if words}
 
 
 def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:

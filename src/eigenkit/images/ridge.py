@@ -149,16 +149,12 @@ def _several(groups: Any) -> list[np.ndarray]:
 class Targets:
     """What is regressed for some terms: Y R, from which ``(Y R) back`` makes terms again.
 
-    Parameters
-    ----------
-    R : array of shape (n_terms, n_targets)
-        The terms themselves, and their principal components.
-    back : array of shape (n_targets, n_terms)
-        Half of a term comes from itself and half from the components.
+    Targets are the terms themselves, and their principal components; half of a term comes back
+    from itself and half from the components.
     """
 
-    R: Array
-    back: Array
+    R: Array  # (n_terms, n_targets)
+    back: Array  # (n_targets, n_terms)
 
     @classmethod
     def of(cls, Y: Array) -> Targets:
@@ -170,25 +166,16 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """A fitted regression.
+    """A fitted regression: log-odds of terms are ``K_new @ coefficients + intercept``.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n, n_terms)
-    intercept : array of shape (n_terms,)
-        Log-odds of terms are ``K_new @ coefficients + intercept``.
-    held_out : array of shape (n, n_terms)
-        Log-odds of every set by all others, from the mean that all sets have in common.
-    alpha : array of shape (n_targets,)
-    targets : Targets
-        ``back`` times the slopes of the log-odds.
+    Those ``held_out`` are of every set by all others, from the mean that all sets have in common.
     """
 
-    coefficients: Array
-    intercept: Array
-    held_out: Array
-    alpha: Array
-    targets: Targets
+    coefficients: Array  # (n, n_terms)
+    intercept: Array  # (n_terms,)
+    held_out: Array  # (n, n_terms)
+    alpha: Array  # (n_targets,)
+    targets: Targets  # ``back`` times the slopes of the log-odds
 
     def scores(self, K_new: Array) -> Array:
         """Log-odds of new sets."""
@@ -216,11 +203,7 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
         S = scores @ targets.R  # linear in Y
         error = np.sum((T - S) ** 2, axis=0)
         better = error < least
-        least[better], alpha[better], held_out[:, better] = (
-            error[better],
-            value,
-            S[:, better],
-        )
+        least[better], alpha[better], held_out[:, better] = error[better], value, S[:, better]
     A = spectrum.coefficients_of_each(T, alpha) @ targets.back
     if not spectrum.s.any():
         A = np.zeros_like(A)  # times a kernel that is the same for all sets, but for rounding

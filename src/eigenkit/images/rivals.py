@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,25 +29,15 @@ Scores = tuple[Array, Array]  # scores of new sets, thresholds
 class Fold(Kernels):
     """Training and new sets, as kernels and as vectors.
 
-    Parameters
-    ----------
-    chosen : tuple
-        What the annotator gives: scores of new sets, and thresholds.
-    base : array of shape (n_kernels,)
-        Equal weights for the kernels between sets, zero for others.
-    Y : array of shape (n, n_terms)
-    pictures, pictures_new : lists of arrays
-        For every set a matrix of one vector per picture: all global descriptors side by side.
-    groups : array of shape (n,) or None
-    seed : int
+    Vectors are a matrix for every set, one per picture: all global descriptors side by side.
     """
 
-    chosen: Scores
-    base: Array
-    Y: Array
+    chosen: Scores  # by the annotator
+    base: Array  # (n_kernels,): equal weights for the kernels between sets, zero for others
+    Y: Array  # (n, n_terms)
     pictures: list[Array]
     pictures_new: list[Array]
-    groups: Any
+    groups: Any  # (n,) or None
     seed: int
 
 
@@ -139,31 +130,32 @@ def image_wise(fold: Fold) -> Scores:
     For two classes the discriminant is the least squares direction, so it is ridge regression
     of the terms on the vectors of single pictures, alpha chosen with sets left out as a whole.
     """
-    X, X_new = np.vstack(fold.pictures), np.vstack(fold.pictures_new)
-    sizes, sizes_new = (
-        [len(p) for p in pictures] for pictures in (fold.pictures, fold.pictures_new)
-    )
-    of = np.repeat(np.arange(len(sizes)), sizes)
-    K, K_new = linear_kernels(X, X_new)
+    K, K_new = linear_kernels(np.vstack(fold.pictures), np.vstack(fold.pictures_new))
+    of = np.repeat(np.arange(len(fold.pictures)), [len(p) for p in fold.pictures])
     groups = of if fold.groups is None else np.asarray(fold.groups)[of]
     ridge = fit_ridge(K, fold.Y[of], groups)
-    held_out, S = _means(ridge.held_out, sizes), _means(ridge.scores(K_new), sizes_new)
+    held_out = _means(ridge.held_out, fold.pictures)
+    S = _means(ridge.scores(K_new), fold.pictures_new)
     slopes, offsets = calibrate(fold.Y, held_out)
     return slopes * S + offsets, thresholds(fold.Y, slopes * held_out + offsets)
 
 
-def _means(S: Array, sizes: list[int]) -> Array:
-    starts = np.cumsum([0, *sizes[:-1]])
-    return np.asarray(np.add.reduceat(S, starts, axis=0) / np.array(sizes)[:, None])
+def _means(S: Array, pictures: list[Array]) -> Array:
+    sizes = np.array([len(p) for p in pictures])
+    return np.asarray(np.add.reduceat(S, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None])
 
 
 CHOSEN, PLAIN = "chosen by the annotator", "mean, maximum, deviation, Gaussian"
+# Rivals that differ in the weights of the set kernels.
+_WEIGHTS = {
+    "set kernels, equal weights": "equal",
+    "set kernels, learned weights": "learned",
+    "set kernels, half equal and half learned": "half",
+    "best single kernel": "best",
+}
 RIVALS: dict[str, Callable[[Fold], Scores]] = {
     CHOSEN: lambda fold: fold.chosen,
-    "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
-    "set kernels, learned weights": lambda fold: by_weights(fold, "learned"),
-    "set kernels, half equal and half learned": lambda fold: by_weights(fold, "half"),
-    "best single kernel": lambda fold: by_weights(fold, "best"),
+    **{name: partial(by_weights, how=how) for name, how in _WEIGHTS.items()},
     "one program per term (SVM1)": one_program_per_term,
     "single images, discriminant (Z&P)": image_wise,
     "mean of vectors, linear": plain_linear,
@@ -172,9 +164,6 @@ RIVALS: dict[str, Callable[[Fold], Scores]] = {
 # Parameters of the annotator that does what a rival does, for those that it can do.
 FITTED: dict[str, dict[str, str]] = {
     CHOSEN: {},
-    "set kernels, equal weights": {"kernels": "default", "weights": "equal"},
-    "set kernels, learned weights": {"kernels": "default", "weights": "learned"},
-    "set kernels, half equal and half learned": {"kernels": "default", "weights": "half"},
-    "best single kernel": {"kernels": "default", "weights": "best"},
+    **{name: {"kernels": "default", "weights": how} for name, how in _WEIGHTS.items()},
     PLAIN: {"kernels": "pooled"},
 }

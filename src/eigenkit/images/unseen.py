@@ -12,6 +12,7 @@ views from each other counts less.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,17 @@ def rows_of_views(
 ) -> tuple[list[ImageSet], Vectors, Array, np.ndarray]:
     """Every view of every set as a row; those of one set are of one group."""
     parts, of = views_apart(sets)
-    own = {
-        name: [
-            [v for v, p in zip(given[i], sets[i].pictures, strict=True) if p.view == part.views[0]]
-            for i, part in zip(of, parts, strict=True)
-        ]
+    rows = [(sets[i], part.views, i) for i, part in zip(of, parts, strict=True)]
+    return parts, _shown(rows, vectors), Y[of], of if groups is None else groups[of]
+
+
+def _shown(rows: Sequence[tuple[ImageSet, Sequence[str], int]], vectors: Vectors) -> Vectors:
+    """The vectors of pictures of some views, for rows of a set, these views and its place."""
+    kept = [(i, [p.view in views for p in one.pictures]) for one, views, i in rows]
+    return {
+        name: [list(compress(given[i], shown)) for i, shown in kept]
         for name, given in vectors.items()
     }
-    return parts, own, Y[of], of if groups is None else groups[of]
 
 
 def unseen_trials(
@@ -90,16 +94,10 @@ Part = tuple[list[ImageSet], Vectors]
 
 def _part(sets: Sequence[ImageSet], vectors: Vectors, views: list[str]) -> Part:
     """The sets with their pictures of some views only; some may be left empty."""
-    kept = [[i for i, p in enumerate(one.pictures) if p.view in views] for one in sets]
     pictures = [
-        ImageSet(one.name, tuple(one.pictures[i] for i in rows))
-        for one, rows in zip(sets, kept, strict=True)
+        ImageSet(one.name, tuple(p for p in one.pictures if p.view in views)) for one in sets
     ]
-    own = {
-        name: [[v[i] for i in rows] for v, rows in zip(given, kept, strict=True)]
-        for name, given in vectors.items()
-    }
-    return pictures, own
+    return pictures, _shown([(one, views, i) for i, one in enumerate(sets)], vectors)
 
 
 def _filled(sets: list[ImageSet], rows: np.ndarray) -> np.ndarray:

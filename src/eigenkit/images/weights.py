@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import CenteredKernel
-from eigenkit.evaluation.samples import k_fold, splits_of
+from eigenkit.estimators.splits import at_random, k_fold, splits_of
 from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
 from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
@@ -57,20 +57,13 @@ def unit_diagonal(K: Array, own: Array, other: Array) -> Array:
 class Candidate:
     """A way to weigh kernels.
 
-    Parameters
-    ----------
-    kernels : str
-        Which kernels, in words.
-    base : array of shape (n_kernels,)
-        What counts as equal weights; zero for kernels that are left out.
-    how : {"equal", "learned", "half", "best", "each"}
-    parts : sequence, optional
-        A name for every kernel; those of one name share a regression with "each".
+    ``base`` is what counts as equal weights, zero for kernels that are left out. Where each kernel
+    has a regression, those that share a name in ``parts`` share theirs.
     """
 
-    kernels: str
-    base: Array
-    how: str = "equal"
+    kernels: str  # in words
+    base: Array  # (n_kernels,)
+    how: str = "equal"  # one of WEIGHTS, but "auto"
     parts: Sequence[str] | None = None
 
     def thetas(self, K: np.ndarray, Y: Array) -> Array:
@@ -79,9 +72,8 @@ class Candidate:
             return self._each()
         used = self.base > 0
         theta = np.zeros((1, len(K)))
-        theta[:, used] = kernel_weights(
-            K[used] if not used.all() else K, Y, self.how, self.base[used]
-        )
+        some = K if used.all() else K[used]
+        theta[:, used] = kernel_weights(some, Y, self.how, self.base[used])
         return theta
 
     def _each(self) -> Array:
@@ -130,19 +122,11 @@ def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """Kernels of some sets, and of new ones with them.
+    """Kernels of some sets, and of new ones with them."""
 
-    Parameters
-    ----------
-    K : array of shape (n_kernels, n, n)
-    K_new : array of shape (n_kernels, n_new, n)
-    own_new : array of shape (n_kernels, n_new)
-        Self-similarities of the new sets.
-    """
-
-    K: np.ndarray
-    K_new: np.ndarray
-    own_new: Array
+    K: np.ndarray  # (n_kernels, n, n)
+    K_new: np.ndarray  # (n_kernels, n_new, n)
+    own_new: Array  # (n_kernels, n_new): self-similarities of the new sets
 
     def mixed(self, theta: Array) -> tuple[Array, Array]:
         """Both sums with these weights, brought to a unit diagonal."""
@@ -166,20 +150,12 @@ class Kernels:
 
 @dataclass(frozen=True, eq=False)
 class Trial(Kernels):
-    """Kernels with the terms of all sets: something to choose by.
+    """Kernels with the terms of all sets: something to choose by."""
 
-    Parameters
-    ----------
-    Y, Y_new : arrays of shape (n, n_terms), (n_new, n_terms)
-    new : array of shape (n_new,)
-        Which of all sets are new here.
-    groups : array of shape (n,), optional
-    """
-
-    Y: Array
-    Y_new: Array
-    new: np.ndarray
-    groups: Any = None
+    Y: Array  # (n, n_terms)
+    Y_new: Array  # (n_new, n_terms)
+    new: np.ndarray  # (n_new,): which of all sets are new here
+    groups: Any = None  # (n,), or none
 
     def committee(self, thetas: Array) -> tuple[Committee, list[Array]]:
         """Regressions with these weights, and the kernels of the new sets for each."""
@@ -295,9 +271,7 @@ def choose_kernels(
 def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """Folds that keep groups together."""
     if groups is None:
-        yield from k_fold(Y, folds, np.random.default_rng(seed))
-        return
+        return k_fold(Y, folds, np.random.default_rng(seed))
     names, inside = np.unique(groups, return_inverse=True)
     folds = min(folds, len(names))
-    part = np.random.default_rng(seed).permutation(len(names))[inside] % folds
-    yield from splits_of(part, folds)
+    return splits_of(at_random(len(names), folds, np.random.default_rng(seed))[inside], folds)

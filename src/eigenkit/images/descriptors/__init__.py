@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from eigenkit.images.descriptors import spectra, whole
+from eigenkit.images.descriptors import whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL
 from eigenkit.late import look_up
@@ -140,10 +140,10 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     "lab": whole.lab_histogram,
     "thumbnail": whole.thumbnail,
     "lbp": whole.lbp,
-    "spectrum": spectra.spectrum,
-    "spectrum_edges": spectra.spectrum_edges,
-    "spectrum_turned": spectra.spectrum_turned,
-    "correlogram": spectra.correlogram,
+    "spectrum": whole.spectrum,
+    "spectrum_edges": whole.spectrum_edges,
+    "spectrum_turned": whole.spectrum_turned,
+    "correlogram": whole.correlogram,
 }
 
 

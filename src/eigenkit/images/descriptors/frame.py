@@ -16,15 +16,10 @@ FLAT = 1e-3
 
 
 class Frame:
-    """Grey levels, gradients, edges and patches of one image, as single precision.
-
-    Parameters
-    ----------
-    pixels : array of shape (height, width, 3), unsigned bytes
-    """
+    """Grey levels, gradients, edges and patches of one image, as single precision."""
 
     def __init__(self, pixels: np.ndarray) -> None:
-        self.pixels = pixels
+        self.pixels = pixels  # (height, width, 3), unsigned bytes
         self._kept: dict[tuple[str, int], Array] = {}
 
     @property

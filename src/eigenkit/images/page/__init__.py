@@ -17,20 +17,11 @@ _HERE = "eigenkit.images.page"
 
 
 def render_page(record: dict[str, Any]) -> str:
-    """The whole document.
-
-    Parameters
-    ----------
-    record : dict
-        From :mod:`eigenkit.images.record`.
-
-    Returns
-    -------
-    str
-    """
+    """The whole document, from a record that :mod:`eigenkit.images.record` made."""
     script = one_scope(asset("theme.js"), asset("page.js", _HERE))
     title = visible(record["title"])
-    lines = f'<p class="lead">{escape(_lead(record))}</p>'
+    lead = f"{len(record['sets'])} {record['what']} {record['fitted']}"
+    lines = f'<p class="lead">{escape(lead)}</p>'
     parts = [
         ("sets", "Sets", _sets(record)),
         ("methods", "Methods", _methods(record)),
@@ -81,10 +72,6 @@ def _sets(record: dict[str, Any]) -> str:
 def write_page(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write :func:`render_page` to a file, whole or not at all."""
     return write_atomically(path, render_page(record))
-
-
-def _lead(record: dict[str, Any]) -> str:
-    return f"{len(record['sets'])} {record['what']} {record['fitted']}"
 
 
 def _facts(record: dict[str, Any]) -> dict[str, str]:
@@ -159,6 +146,3 @@ def _methods(record: dict[str, Any]) -> str:
     note = escape(record.get("methods_note", ""))
     table = table_html(Table("Methods on the same folds", titles, rows))
     return f'<p class="note">{note}</p>{table}'
-
-
-__all__ = ["render_page", "write_page"]

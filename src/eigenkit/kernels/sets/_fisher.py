@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, per_distance, sample, sums
+from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, Shares, per_distance, sample, sums
 from eigenkit.kernels.sets._vocabulary import cluster, nearest
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, check_count, random_of
@@ -122,15 +122,15 @@ class FisherVectors(SetKernel):
     def _square(self, sets: Array) -> Array:
         return np.asarray(np.sum(sets * sets, axis=1))
 
-    def weights_of(self, rows: np.ndarray, A: Array) -> Array:
-        """W with sum_T A_T K(S, T) = x(S) W, T being some sets seen in fit, x(S) those numbers."""
-        return np.asarray(self._fit_sets_[rows].T @ A)
-
-    def shares(self, points: Array, W: Array) -> Array:
-        """The part of every point of one set in x(S) W: (n_points, n_columns).
+    def sharing(self, rows: np.ndarray) -> Shares:
+        """The parts of points in sum_T A_T K(S, T) = x(S) W, T being these sets seen in fit.
 
         With the gradient F = sum_p F_p and x = sign(F) sqrt|F| / length, it is F_p (x / F) W.
         """
+        fitted = self._fit_sets_[rows]
+        return lambda points, A: self._shares(points, np.asarray(fitted.T @ A))
+
+    def _shares(self, points: Array, W: Array) -> Array:
         if self.mixture_ is None or not len(points):
             return np.zeros((len(points), W.shape[1]))
         n, mixture = len(points), self.mixture_
@@ -234,7 +234,8 @@ class VisualWords(SetKernel):
         n_words = max(len(self.words_), 1)
         if not len(points):
             return np.zeros((len(sizes), n_words))
-        word = members(sizes) * n_words + nearest(points, self.words_)
+        own = np.repeat(np.arange(len(sizes)), sizes)
+        word = own * n_words + nearest(points, self.words_)
         H = np.bincount(word, minlength=len(sizes) * n_words).reshape(len(sizes), n_words)
         return np.asarray(H / np.maximum(sizes, 1)[:, None])
 

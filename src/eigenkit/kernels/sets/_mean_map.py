@@ -50,7 +50,7 @@ class ByTheMedian(SetKernel):
     def _check_parameters(self) -> None:
         check_above_zero("gamma", self.gamma)
 
-    def _scale_by(self, points: Array) -> None:
+    def _learn(self, points: Array) -> None:
         random = random_of(self.random_state)
         self.scale_ = per_distance(self.gamma, _typical_distance(points, random))
 
@@ -75,9 +75,6 @@ class MeanMap(ByTheMedian):
 
     def __init__(self, gamma: float = 3.0, *, random_state: Any = None) -> None:
         super().__init__(gamma, random_state=random_state)
-
-    def _learn(self, points: Array) -> None:
-        self._scale_by(points)
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         return points, sizes
@@ -160,7 +157,7 @@ class Pooled(ByTheMedian):
 
     def _learn_from_sets(self) -> None:
         Z, sizes = self._fit_sets_
-        self._scale_by(Z[sizes > 0])
+        super()._learn(Z[sizes > 0])
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         if not len(points):

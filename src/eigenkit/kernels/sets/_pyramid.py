@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
+from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, Shares, sample
 from eigenkit.kernels.sets._vocabulary import Vocabulary
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, check_choice, check_count, check_real, random_of
@@ -244,7 +244,7 @@ class PyramidMatch(SetKernel):
         if not len(points) or not n_bins:
             return sparse.csr_array(shape, dtype=np.int64)
         path = self.bins_.paths(points)
-        rows = np.repeat(members(sizes), path.shape[1])
+        rows = np.repeat(np.arange(len(sizes)), sizes * path.shape[1])
         known = path.ravel() >= 0
         entries = np.ones(int(known.sum()), dtype=np.int64)
         counts = sparse.csr_array((entries, (rows[known], path.ravel()[known])), shape=shape)
@@ -253,8 +253,11 @@ class PyramidMatch(SetKernel):
 
     def features(self, counts: sparse.csr_array) -> sparse.csr_array:
         """The sparse matrix U of sets whose U V' with V of the sets in fit is the kernel."""
-        most = self._fit_sets_.max(axis=0).toarray().ravel()
-        return unary(counts, most, self.bins_.steps)
+        return unary(counts, self._most(), self.bins_.steps)
+
+    def _most(self) -> np.ndarray:
+        """How many points of a set seen in fit each bin holds at most."""
+        return np.asarray(self._fit_sets_.max(axis=0).toarray().ravel())
 
     def _inner(self, new: sparse.csr_array, fitted: sparse.csr_array) -> Array:
         if new is not fitted and new.shape[0] <= FEW_SETS:
@@ -264,6 +267,42 @@ class PyramidMatch(SetKernel):
 
     def _square(self, sets: sparse.csr_array) -> Array:
         return np.asarray(sets @ self.bins_.steps)
+
+    def sharing(self, rows: np.ndarray) -> Shares:
+        """The parts of points in sum_T A_T K(S, T), T being these sets seen in fit.
+
+        The kernel is linear in its features (bin b, number t). With::
+
+            g(b, t) = sum_T A_T sqrt(step_b) [T has more than t points in b] / |T|
+
+        a bin with n points of S gives sqrt(step_b) (g(b, 0) + ... + g(b, n - 1)) / |S|, shared
+        equally by its n points.
+        """
+        counts, steps, most = self._fit_sets_[rows], self.bins_.steps, self._most()
+        sizes, features = np.sqrt(self._square(counts)), self.features(counts).tocsc()
+        start = np.cumsum(most) - most
+
+        def of_bins(filled: np.ndarray, n_b: np.ndarray, A: Array) -> Array:
+            held = np.minimum(n_b, most[filled])
+            number = np.arange(held.sum()) - np.repeat(np.cumsum(held) - held, held)
+            columns = np.repeat(start[filled], held) + number
+            g = features[:, columns].T @ (A / np.where(sizes > 0, sizes, 1)[:, None])
+            parts = np.add.reduceat(g, np.cumsum(held) - held, axis=0)
+            return np.asarray(np.sqrt(steps[filled])[:, None] * parts)
+
+        def shares(points: Array, A: Array) -> Array:
+            path = self.bins_.paths(points)
+            known = path >= 0
+            n_b = np.bincount(path[known], minlength=len(steps))
+            filled = np.flatnonzero(np.minimum(n_b, most))
+            per_point = np.zeros((len(steps), A.shape[1]))
+            per_point[filled] = of_bins(filled, n_b[filled], A) / n_b[filled, None]
+            found = np.zeros((len(points), A.shape[1]))
+            for bins, inside in zip(path.T, known.T, strict=True):
+                found[inside] += per_point[bins[inside]]
+            return np.asarray(found / np.sqrt(float(n_b @ steps)))
+
+        return shares
 
 
 def pyramid_match(X: Sequence[Any], Y: Sequence[Any] | None = None, **parameters: Any) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,9 @@ from eigenkit.shell import lacks, unchanged_on_error
 
 # Clustering and mixtures look at no more points than this.
 SAMPLE = 40_000
+
+# Points of one set and A -> the part of every point in sum_T A_T K(S, T): (n_points, n_columns).
+Shares = Callable[[Array, Array], Array]
 
 
 def stack(name: str, X: Any, coordinate_weight: float = 1.0) -> tuple[Array, np.ndarray]:
@@ -73,11 +76,6 @@ def joined(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def members(sizes: np.ndarray) -> np.ndarray:
-    """The number of the set of every point."""
-    return np.repeat(np.arange(len(sizes)), sizes)
-
-
 def sums(values: Array, sizes: np.ndarray) -> Array:
     """Sums of the rows of every set; zero for an empty one."""
     total = np.zeros((len(sizes), *values.shape[1:]), dtype=values.dtype)
@@ -132,16 +130,9 @@ class SetKernel(TransformerMixin, BaseEstimator):
     def fit_blocks(self, points: Array, blocks: Iterable[tuple[Array, np.ndarray]]) -> Self:
         """The same for sets that do not fit in memory together.
 
-        Parameters
-        ----------
-        points : array of shape (n_points, n_features)
-            What to learn from: all points, or a sample of ``sample_size`` of them.
-        blocks : iterable of (array of shape (n_points, n_features), array of shape (n_sets,))
-            Points of some sets below each other, and how many each set has.
-
-        Returns
-        -------
-        self
+        ``points`` (n_points, n_features) are what to learn from: all, or a sample of
+        ``sample_size`` of them. Blocks are points of some sets below each other, and how many each
+        set has.
         """
         self._check_parameters()
         with unchanged_on_error(self):

@@ -41,19 +41,12 @@ class Vocabulary:
     (otherwise a few sets, whose points are soon alone, would be similar only to themselves), and a
     bin of copies of one point takes the median of its level.
 
-    Parameters
-    ----------
-    n_levels : int
-        Number of levels, with the bin of everything as the first.
-    centers : array of shape (n_bins, n_features)
-        In the order of levels; the children of a bin follow each other.
-    first, n_children : arrays of shape (n_bins,)
-        The children of bin b are ``first[b] : first[b] + n_children[b]``.
-    weights : array of shape (n_bins,)
+    Bins are in the order of levels, and the children of bin b are
+    ``first[b] : first[b] + n_children[b]``.
     """
 
-    n_levels: int
-    centers: Array
+    n_levels: int  # with the bin of everything as the first
+    centers: Array  # (n_bins, n_features)
     first: np.ndarray
     n_children: np.ndarray
     weights: Array
