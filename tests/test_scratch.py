@@ -18,7 +18,7 @@ from eigenkit.cli import app
 from eigenkit.files import FileError
 from eigenkit.files._delimited import Delimited
 from eigenkit.models import load
-from eigenkit.models._scratch import Scratch, Stored
+from eigenkit.models._file_blocks import Scratch, Stored
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from eigenkit.late import versions
 from eigenkit.models._choosing import ComponentsCV
-from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
+from eigenkit.models._features import (
+    MISSING,
+    SCALES,
+    TEXT_KINDS,
+    Features,
+    Preparation,
+    TextColumn,
+)
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
 from eigenkit.models._merging import merge_models
 from eigenkit.models._model import Model, load, save
-from eigenkit.models._preparing import MISSING, SCALES, Preparation
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.estimators.registry import METHODS, Method
+from eigenkit.data import as_dense, stored
+from eigenkit.evaluation.samples import deviations
 from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._cells import as_class
 from eigenkit.files._checks import check_values, incomplete
 from eigenkit.files._common import listed
-from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
 from eigenkit.shell import shown
 
+Blocks = Callable[[], Iterable[Block]]
+SCALES = ("none", "standard", "maxabs")
+MISSING = ("error", "drop", "mean", "median", "keep")
 TEXT_KINDS = ("tfidf", "hashing")
 _CATEGORIES = "categories"
 # A column of more categories than this holds text, or numbers of rows.
@@ -171,25 +174,19 @@ class Features:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
         known = self.names, self.index_base, self.missing, self.categorical
         check_values(block.path or path, block, *known)
-        return self._with_text(block.X, block)
+        if not self.text:
+            return block.X
+        parts = [column.matrix(block.text[column.name]) for column in self.text]
+        # Few categories beside the numbers: a sparse matrix would not pay.
+        few = self.n_features <= 11 * self.n_numbers + 50
+        if few and all(column.kind == _CATEGORIES for column in self.text):
+            return np.hstack([block.X, *[part.toarray().astype(block.X.dtype) for part in parts]])
+        numbers = [sparse.csr_array(block.X)] if self.n_numbers else []
+        return sparse.csr_array(sparse.hstack([*numbers, *parts], format="csr"))
 
     def prepared(self, raw: Any) -> Any:
         """The result of :meth:`raw`, filled in and scaled."""
         return divided(filled(raw, self.fill), self.scale)
-
-    def _with_text(self, X: Any, block: Block) -> Any:
-        if not self.text:
-            return X
-        parts = [column.matrix(block.text[column.name]) for column in self.text]
-        if self._dense():
-            return np.hstack([X, *[part.toarray().astype(X.dtype) for part in parts]])
-        numbers = [sparse.csr_array(X)] if self.n_numbers else []
-        return sparse.csr_array(sparse.hstack([*numbers, *parts], format="csr"))
-
-    def _dense(self) -> bool:
-        """Whether there are too few categories beside the numbers for a sparse matrix to pay."""
-        width = sum(column.size for column in self.text)
-        return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
 
 def learn_features(
@@ -219,7 +216,7 @@ def learn_features(
         n_numbers,
         text,
         missing,
-        learn_fill(blocks, n_numbers, missing),
+        learn_fill((block.X for block in blocks()), n_numbers, missing),
         np.empty(0),
         int(source.found.get("index_base", 1)),
     )
@@ -231,9 +228,7 @@ def learn_features(
 
 def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
     """The blocks, without incomplete rows if ``missing`` is "drop"."""
-    if missing != "drop":
-        return iter(blocks())
-    return (drop_missing(block, named) for block in blocks())
+    return iter(blocks()) if missing != "drop" else (drop_missing(b, named) for b in blocks())
 
 
 def drop_missing(block: Block, named: Sequence[str] = ()) -> Block:
@@ -270,22 +265,115 @@ def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[
     return found
 
 
-def view_params(method: Method, columns: Sequence[Sequence[int]] | None) -> dict[str, Any]:
-    """The parameters by which a method gets its views; none if it takes no views."""
-    if columns is None:
-        return {}
-    if method.views == "groups":
-        groups = np.empty(sum(map(len, columns)), dtype=np.int64)
-        for i, own in enumerate(columns):
-            groups[list(own)] = i
-        return {"groups": groups}
-    if method.views == "kernels":
-        from eigenkit.kernels import Kernel
-
-        return {"kernels": [Kernel("rbf", gamma="scale", columns=list(own)) for own in columns]}
-    return {}
+# -- filling in and scaling -------------------------------------------------------------
 
 
-def methods_with_views() -> list[str]:
-    """The names of the methods that take views."""
-    return [method.name for method in METHODS.values() if method.views]
+def filled(X: Any, fill: np.ndarray) -> Any:
+    """X with missing values replaced, column by column; an empty ``fill`` replaces nothing."""
+    if not len(fill):
+        return X
+    gaps = np.isnan(stored(X))
+    if not gaps.any():
+        return X
+    fill = np.pad(fill, (0, X.shape[1] - len(fill)))  # text after the numbers has no gaps
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data[gaps] = fill[X.indices[gaps]]
+        return X
+    return np.where(gaps, fill.astype(X.dtype), X)
+
+
+def divided(X: Any, scale: np.ndarray) -> Any:
+    """X with its columns divided by their scale, if there is one; zeros stay zeros."""
+    if not len(scale):
+        return X
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data /= scale[X.indices].astype(X.dtype)
+        return X
+    return X / scale.astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Filling in and scaling, learned from some rows and applied to others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.models import Preparation
+    >>> prepare = Preparation("median", "none")(np.array([[1.0], [3.0], [8.0]]))
+    >>> prepare(np.array([[np.nan], [5.0]]))
+    array([[3.],
+           [5.]])
+    """
+
+    missing: str  # one of MISSING
+    scale: str  # one of SCALES
+    n_numbers: int | None = None  # columns after these come from text, in which nothing is missing
+
+    @property
+    def learns(self) -> bool:
+        """Whether anything is learned at all."""
+        return self.scale != "none" or self.missing in ("mean", "median")
+
+    def __call__(self, X: Any) -> Callable[[Any], Any]:
+        """What is learned from these rows, as a function to apply to others."""
+        return self.learned(lambda: [X], X.shape[1])
+
+    def learned(self, parts: Callable[[], Iterable[Any]], d: int) -> Callable[[Any], Any]:
+        """The same for blocks of rows with d columns."""
+        n = d if self.n_numbers is None else self.n_numbers
+        # Beside text, the columns of numbers came from a dense matrix.
+        numbers = (X if d == n else as_dense(X[:, :n]) for X in parts())
+        fill = learn_fill(numbers, n, self.missing)
+        scale = learn_scale((filled(X, fill) for X in parts()), self.scale)
+        return lambda rows: divided(filled(rows, fill), scale)
+
+
+def learn_fill(parts: Iterable[Any], d: int, missing: str) -> np.ndarray:
+    """What takes the place of missing values; empty where nothing does."""
+    if missing == "mean":
+        return _means(parts, d)
+    return _medians(parts) if missing == "median" else np.empty(0)
+
+
+def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
+    """What columns are divided by; empty for no scaling."""
+    if scale == "none":
+        return np.empty(0)
+    found = deviations(parts) if scale == "standard" else _largest(parts)
+    return np.where(found > 0, found, 1.0)  # the scale of a column without values is NaN
+
+
+def _means(parts: Iterable[Any], d: int) -> np.ndarray:
+    """Means of the values that are not missing, 0 for a column without any."""
+    total, count = np.zeros(d), np.zeros(d)
+    for X in parts:
+        if sparse.issparse(X):
+            there = ~np.isnan(X.data)
+            total += np.bincount(X.indices[there], X.data[there], minlength=d)
+            count += X.shape[0] - np.bincount(X.indices[~there], minlength=d)
+        else:
+            total += np.nansum(X, axis=0)
+            count += np.sum(~np.isnan(X), axis=0)
+    return total / np.maximum(count, 1)
+
+
+def _medians(parts: Iterable[Any]) -> np.ndarray:
+    """Medians of the values that are not missing, 0 for a column without any."""
+    X, *more = parts
+    if more:
+        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
+    if sparse.issparse(X):
+        raise ValueError("the median of a sparse column is 0: use --missing mean.")
+    empty = np.isnan(X).all(axis=0)
+    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
+
+
+def _largest(parts: Iterable[Any]) -> np.ndarray:
+    found: Any = 0.0
+    for X in parts:
+        top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
+        found = np.fmax(found, np.ravel(as_dense(top)))
+    return np.asarray(found, dtype=np.float64)

@@ -11,15 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.estimators.splits import stratify
-from eigenkit.evaluation.samples import splits_of
+from eigenkit.estimators.splits import Split, dealt, splits_of, stratify
 from eigenkit.files import Target
 from eigenkit.files._common import size
-from eigenkit.models._features import Features
+from eigenkit.models._features import Blocks, Features, Preparation
+from eigenkit.models._file_blocks import Scratch, Stored
 from eigenkit.models._linear import SVM, ScoreSums, scores_of, sums_of
-from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
-from eigenkit.models._scratch import Scratch, Stored
 from eigenkit.models._stream import Stream
 from eigenkit.numerics.linalg import Array
 
@@ -30,18 +28,13 @@ _FEW = 2000
 def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> np.ndarray:
     """The fold of every row, with an even share of every class, and groups in one fold."""
     rng = np.random.default_rng(seed)
-    if groups is not None:
-        Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
-        return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
-    order = rng.permutation(len(y))
-    if kind == "classes":
-        order = order[np.argsort(y[order], kind="stable")]
-    fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = np.arange(len(y)) % cv  # dealt out like cards, class after class
-    return fold
+    if groups is None:
+        return dealt(y if kind == "classes" else None, len(y), cv, rng)
+    Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
+    return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
 
 
-def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[tuple[Any, Any]]:
+def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[Split]:
     """The numbers of the rows to fit on and to measure on, for every fold."""
     return [*splits_of(fold_of_rows(kind, y, cv, seed, groups), cv)]
 
@@ -103,7 +96,7 @@ class InMemory(FitRows):
             some = {"X": self.X[train], "y": self.y[train], "prepared": None}
             yield replace(self, **some, cv=cv, groups=groups)
 
-    def splits(self) -> list[tuple[Any, Any]]:
+    def splits(self) -> list[Split]:
         """The numbers of the rows of every fold."""
         return folds_of(self.kind, self.y, self.cv, self.seed, self.groups)
 
@@ -207,22 +200,18 @@ class InBlocks(FitRows):
             if not searched and hasattr(estimator, "plan"):
                 self.say(estimator.plan(blocks).reason)
             return estimator.fit(blocks)
-        self._feed(estimator, self.target.in_parts())
-        estimator._intake_.fitted()  # a stream is solved when it is first asked: now
-        return estimator
-
-    def _feed(self, estimator: Any, extra: dict[str, Any]) -> None:
-        """Take all rows in, with checkpoints where they are wanted."""
+        extra = self.target.in_parts()
         if self.checkpoint is not None:
             with Stream(estimator, self.checkpoint, source=self.fingerprint) as stream:
                 for position, (X, y) in enumerate(self):
                     stream.update(X, y, position=position, **extra)
-            return
-        self.say(
-            f"one more pass over the file fits the model, which takes about {time_of(self.seconds)}"
-        )
-        for X, y in self:
-            estimator.partial_fit(X, y, **extra)
+        else:
+            took = time_of(self.seconds)
+            self.say(f"one more pass over the file fits the model, which takes about {took}")
+            for X, y in self:
+                estimator.partial_fit(X, y, **extra)
+        estimator._intake_.fitted()  # a stream is solved when it is first asked: now
+        return estimator
 
 
 def time_of(seconds: float) -> str:

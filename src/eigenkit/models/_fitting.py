@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators.registry import Method, comparable, find, gap_params, usual
-from eigenkit.files import Data, FileError, Source, Target
+from eigenkit.data import arrays_of
+from eigenkit.estimators.registry import Method, comparable, find, gap_params, usual, view_params
+from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
@@ -29,16 +30,15 @@ from eigenkit.models._choosing import (
 )
 from eigenkit.models._features import (
     Features,
+    Preparation,
     complete,
     learn_features,
     view_columns,
-    view_params,
 )
-from eigenkit.models._file_blocks import Tick, in_blocks, in_memory, labels_of, note, unsaid
+from eigenkit.models._file_blocks import Tick, in_blocks, labels_of, unsaid
 from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
-from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 
@@ -119,12 +119,14 @@ class Fit:
         source, begun = self.source, time.monotonic()
         if self.task == "classes":
             source.take_labels_as_words()
-        read = (
-            in_blocks(source, self.tick) if self.stream else in_memory(source, self.data, self.tick)
-        )
-        blocks = partial(complete, read, self.missing, source.named_cells)
+        if self.stream:
+            parts = in_blocks(source, self.tick)
+        else:
+            whole = (self.data or read(source, lambda n: self.tick("reading", n))).block()
+            parts = lambda: [whole]  # noqa: E731
+        blocks = partial(complete, parts, self.missing, source.named_cells)
         values = hashlib.sha256() if self.stream and self.checkpoint is not None else None
-        see = partial(note, values) if values else unsaid
+        see = partial(_note, values) if values else unsaid
         labels, _ = labels_of(source, blocks, self.missing, see)
         groups = None if self.stream else groups_in(source, next(iter(blocks())))
         target = target_in(source, labels, self.task)
@@ -133,7 +135,9 @@ class Fit:
         prepare = Preparation(self.missing, self.scale, features.n_numbers)
         how_to_fold = self.cv, self.random_state, prepare, self.classifier
         if not self.stream:
-            X, y = _together(source, blocks, features, target)
+            (block,) = blocks()
+            y = target.encode(source.path, block.labels, block.start)
+            X = features.raw(source.path, block)
             held = InMemory(target.kind, X, y, *how_to_fold, groups, features.prepared(X))
             return held, features, target
         mark = _fingerprint(source, labels, features, values.hexdigest()) if values else ""
@@ -154,15 +158,6 @@ class Fit:
             n = len(np.unique(rows.groups))
             how["groups"] = {"column": self.source.group_name, "n": n}
         return how
-
-
-def _together(
-    source: Source, blocks: Blocks, features: Features, target: Target
-) -> tuple[Any, np.ndarray]:
-    """X, before filling in and scaling, and y of a file in memory."""
-    (block,) = blocks()
-    y = target.encode(source.path, block.labels, block.start)
-    return features.raw(source.path, block), y
 
 
 def check_target(
@@ -239,8 +234,19 @@ def _without_features(kind: str, y: Array) -> float:
     return 0.5 if kind == "labels" else 0.0
 
 
+def _note(digest: Any, block: Block) -> None:
+    """Put the numbers and words of a block into a checksum."""
+    digest.update(b"%d " % len(block))  # the same rows in other blocks are another stream
+    for part in arrays_of(block.X):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    for cells in block.text.values():
+        digest.update("\0".join(cells).encode("utf-8", "surrogatepass"))
+
+
 def _fingerprint(source: Source, labels: Any, features: Features, values: str) -> str:
     """A text by which the blocks of this file are told from those of others."""
+    if not isinstance(labels, np.ndarray):  # rows may have different numbers of labels
+        labels = np.array(labels, dtype=object)
     words = [values, *map(str, np.ravel(labels)), *features.feature_names()]
     digest = hashlib.sha256("\0".join(words).encode("utf-8"))
     for numbers in (features.scale, features.fill):

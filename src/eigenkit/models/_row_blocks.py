@@ -29,8 +29,7 @@ from eigenkit.models._blocks import (
     sliceable,
     triple,
 )
-from eigenkit.models._file_blocks import parsed
-from eigenkit.models._scratch import Stored
+from eigenkit.models._file_blocks import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is
