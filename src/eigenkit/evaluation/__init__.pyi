@@ -1,6 +1,8 @@
 from eigenkit.estimators.many_labels import top_labels as top_labels
 from eigenkit.estimators.splits import (
     LabelStratifiedKFold as LabelStratifiedKFold,
+    k_fold as k_fold,
+    partition as partition,
     stratify as stratify,
 )
 
@@ -14,4 +16,4 @@ from .ranking import (
     precision_at_k as precision_at_k,
     propensity_scored_precision_at_k as propensity_scored_precision_at_k,
 )
-from .samples import auto_alphas as auto_alphas, k_fold as k_fold, partition as partition
+from .samples import auto_alphas as auto_alphas

@@ -114,7 +114,8 @@ def decide_directly(
     fitted = clone(model).fit(X, Y.argmax(axis=1))
     found = np.asarray(fitted.classes_, dtype=int)
     S = np.full((X_new.shape[0], Y.shape[1]), -np.inf)
-    S[:, found] = _columns(fitted, X_new)
+    offered = _offered(fitted, X_new)
+    S[:, found] = np.column_stack([-offered, offered]) if offered.ndim == 1 else offered
     S[~np.isfinite(S)] = np.min(S[np.isfinite(S)], initial=0.0) - 1.0
     return S, _one_each(fitted.predict(X_new).astype(int), Y.shape[1]), fitted
 
@@ -153,12 +154,6 @@ def _scores(classifier: Any, Z: Any, y: Array, Z_new: Any) -> Array:
         return np.full(Z_new.shape[0], y[0] - 0.5)
     S = _offered(classifier.fit(Z, y.astype(int)), Z_new)
     return S if S.ndim == 1 else S[:, 1] - 0.5
-
-
-def _columns(fitted: Any, X: Any) -> Array:
-    """One score per class and row."""
-    S = _offered(fitted, X)
-    return np.column_stack([-S, S]) if S.ndim == 1 else S
 
 
 def _offered(fitted: Any, X: Any) -> Array:

@@ -204,16 +204,16 @@ class _Steps:
 
     def run(self, tell: Progress) -> dict[str, tuple[list[Outcome], Model | None]]:
         """For every method, the outcomes of all splits and the model of the first."""
-        order = [(i, key) for i in range(len(self.splits)) for key in self.methods]
+        n = len(self.splits)
+        order = [(i, key) for i in range(n) for key in self.methods]
         for done, (i, key) in enumerate(order):
-            if self.kept.get(i, key) is None:
-                tell(done, len(order), f"split {i + 1} of {len(self.splits)}: {key}")
+            if (i, key) not in self.kept:
+                tell(done, len(order), f"split {i + 1} of {n}: {key}")
                 self._step(i, key)
         tell(len(order), len(order), "done")
         found = {}
         for key in self.methods:
-            steps = [self.kept.get(i, key) for i in range(len(self.splits))]
-            outcomes, (model, *_) = zip(*filter(None, steps), strict=True)
+            outcomes, (model, *_) = zip(*(self.kept[i, key] for i in range(n)), strict=True)
             found[key] = (list(outcomes), model)
         return found
 
@@ -237,26 +237,22 @@ class _Steps:
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:
     known = {"svm": "linear SVM", "knn": "5 nearest neighbours", "logistic": "logistic regression"}
     named = known[classifier] if isinstance(classifier, str) else " ".join(repr(classifier).split())
+    train, test = splits[0]
+    ordered = np.array_equal(np.concatenate([train, test]), np.arange(len(train) + len(test)))
     return Protocol(
         splits=words,
         n_splits=len(splits),
-        n_train=len(splits[0][0]),
-        n_test=len(splits[0][1]),
+        n_train=len(train),
+        n_test=len(test),
         classifier=named[:200],
         alphas=plan.alphas,
         inner_cv=plan.inner_cv,
         alpha_score=plan.alpha_score,
         alpha_classifier="ridge regression" if plan.alpha_classifier == "ridge" else named[:200],
         seed=plan.seed,
-        test_begins=_where_test_begins(splits),
+        # Where there is one split and training rows come first.
+        test_begins=len(train) if len(splits) == 1 and ordered else 0,
     )
-
-
-def _where_test_begins(splits: list[Split]) -> int:
-    """The first test row, if there is one split and training rows come first; otherwise 0."""
-    train, test = splits[0]
-    rows = np.concatenate([train, test])
-    return len(train) if len(splits) == 1 and np.array_equal(rows, np.arange(len(rows))) else 0
 
 
 # -- steps that are kept ---------------------------------------------------------------
@@ -272,7 +268,7 @@ def identity(*parts: Any) -> str:
     return digest.hexdigest()[:32]
 
 
-class KeptSteps:
+class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
     """Outcomes and models by split and method, in memory and, with a path, in a file, from which
     an interrupted run continues.
 
@@ -282,26 +278,19 @@ class KeptSteps:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
+        super().__init__()
         self.path = None if path is None else Path(path)
-        self._known: dict[Step, tuple[Outcome, Model | None]] = {}
         if self.path is None:
             return
         lines = [json.dumps({"run": run})]
         for line, step, value in self._read(run):
-            self._known[step] = value
+            self[step] = value
             lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def get(self, split: int, method: str) -> tuple[Outcome, Model | None] | None:
-        """The results of a step, if it is done."""
-        return self._known.get((split, method))
-
     def add(self, split: int, method: str, outcome: Outcome, model: Model | None) -> None:
         """Keep a step; it is in the file when this returns."""
-        self._known[split, method] = (outcome, model)
+        self[split, method] = (outcome, model)
         if self.path is None:
             return
         line = {"split": split, "method": method, "outcome": dataclasses.asdict(outcome)}

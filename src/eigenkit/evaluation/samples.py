@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from eigenkit.estimators._encoding import (
     indicator_matrix,
 )
 from eigenkit.estimators._validation import check_X, numbers_in
-from eigenkit.estimators.splits import Split, stratify
+from eigenkit.estimators.splits import Split, k_fold, partition
 from eigenkit.shell import check_count, counted
 
 # From training rows to the function that turns rows into features.
@@ -60,13 +61,15 @@ class Samples:
 
     def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[Part]:
         """X and Y of the training and of the test rows, prepared by the training rows alone."""
-        prepared = self.prepare(self.X[split[0]]) if self.prepare else _as_it_is
+        if self.prepare is None:
+            return [self.part(rows) for rows in split]
+        prepared = self.prepare(self.X[split[0]])
         return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
     def some_of(self, split: Split, share: float, rng: np.random.Generator) -> Split:
         """The same split of a random share of the rows."""
-        parted = _plain_partition if self.numbers else partition
-        train, test = (rows[parted(self.Y[rows], share, rng)[0]] for rows in split)
+        parted = partial(partition, train_size=share, rng=rng, stratified=not self.numbers)
+        train, test = (rows[parted(self.Y[rows])[0]] for rows in split)
         return train, test
 
     def part(self, rows: np.ndarray) -> Part:
@@ -114,10 +117,6 @@ def read_samples(
         numbers,
         None if groups is None else check_groups(groups, n),
     )
-
-
-def _as_it_is(X: Any) -> Any:
-    return X
 
 
 def _named(word: str, names: Sequence[Any] | None, count: int) -> list[str]:
@@ -202,46 +201,6 @@ def auto_alphas(X: Any) -> list[float]:
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]
 
 
-def k_fold(
-    Y: np.ndarray, n_folds: int, rng: np.random.Generator, groups: Any = None
-) -> Iterator[Split]:
-    """(train, test) row numbers for every fold of a stratified k-fold, which divides no group."""
-    return splits_of(stratify(Y, [1.0] * n_folds, rng, groups), n_folds)
-
-
-def partition(
-    Y: np.ndarray, train_size: float, rng: np.random.Generator, groups: Any = None
-) -> Split:
-    """One stratified random partition into a training and a test part, which divides no group."""
-    part = stratify(Y, [train_size, 1 - train_size], rng, groups)
-    return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
-
-
-def plain_folds(
-    Y: np.ndarray, n_folds: int, rng: np.random.Generator, groups: Any = None
-) -> Iterator[Split]:
-    """Folds that are not stratified."""
-    if groups is not None:
-        return k_fold(Y[:, :0], n_folds, rng, groups)
-    return splits_of(rng.permutation(np.arange(len(Y)) % n_folds), n_folds)
-
-
-def splits_of(part: np.ndarray, n_folds: int) -> Iterator[Split]:
-    """(train, test) row numbers, by the fold of every row."""
-    for fold in range(n_folds):
-        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-
-
-def _plain_partition(
-    Y: np.ndarray, train_size: float, rng: np.random.Generator, groups: Any = None
-) -> Split:
-    """A partition that is not stratified."""
-    if groups is not None:
-        return partition(Y[:, :0], train_size, rng, groups)
-    order, cut = rng.permutation(len(Y)), round(len(Y) * train_size)
-    return np.sort(order[:cut]), np.sort(order[cut:])
-
-
 def make_splits(
     Y: np.ndarray,
     cv: int | Sequence[Split],
@@ -264,27 +223,23 @@ def make_splits(
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
     kind, whole = "" if numbers else "stratified ", "" if groups is None else f" of {n} groups"
     if train_size is not None:
-        _check_share(train_size, n, "samples" if groups is None else "groups")
+        if not 0 < train_size < 1 or round(n * train_size) in (0, n):
+            raise ValueError(
+                f"train_size={train_size!r} is not valid: give a share between 0 and 1 that leaves "
+                f"{'samples' if groups is None else 'groups'} on both sides."
+            )
         words = (
             f"{counted(repeats, f'{kind}random partition')}{whole}, {train_size:.0%} for training"
         )
-        parted = _plain_partition if numbers else partition
-        return [parted(Y, train_size, rng, groups) for rng in rngs], words
+        parted = partial(partition, Y, train_size, groups=groups, stratified=not numbers)
+        return [parted(rng=rng) for rng in rngs], words
     folds = check_count("cv", cv)
     if not 2 <= folds <= n:
         raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
     words = f"{kind}{folds}-fold cross-validation{whole}"
     words += f", repeated {repeats} times" if repeats > 1 else ""
-    folded = plain_folds if numbers else k_fold
-    return [split for rng in rngs for split in folded(Y, folds, rng, groups)], words
-
-
-def _check_share(train_size: float, n: int, what: str) -> None:
-    if not 0 < train_size < 1 or round(n * train_size) in (0, n):
-        raise ValueError(
-            f"train_size={train_size!r} is not valid: give a share between 0 and 1 that leaves "
-            f"{what} on both sides."
-        )
+    folded = partial(k_fold, Y, folds, groups=groups, stratified=not numbers)
+    return [split for rng in rngs for split in folded(rng=rng)], words
 
 
 def _given_splits(

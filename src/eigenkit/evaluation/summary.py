@@ -59,13 +59,14 @@ def summarize(
     """All splits of one method, as a :class:`Method`."""
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
+    measured = dict.fromkeys(name for outcome in fine for name in outcome.scores) or METRICS
     details = [outcome.detail for outcome in fine if outcome.detail is not None]
-    numbers = samples.numbers
+    numbers, text = samples.numbers, " ".join(repr(estimator).split())
     return Method(
         name=name,
-        estimator=_described(estimator),
+        estimator="no projection" if isinstance(estimator, str) else text[:300],
         baseline=baseline,
-        scores={m: over_splits([o.scores.get(m) for o in outcomes]) for m in _measured(fine)},
+        scores={m: over_splits([o.scores.get(m) for o in outcomes]) for m in measured},
         seconds={kind: over_splits([o.seconds.get(kind) for o in outcomes]) for kind in kinds},
         failures=[Failure(i, o.error) for i, o in enumerate(outcomes) if o.error is not None],
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
@@ -90,16 +91,6 @@ def _predicted(fine: list[Outcome], points: Points) -> list[list[float | None]]:
         [float(f"{v:.6g}") for v in known[key]] if (key := str(row)) in known else nothing
         for row in points.rows
     ]
-
-
-def _measured(fine: list[Outcome]) -> list[str]:
-    return list(dict.fromkeys(name for outcome in fine for name in outcome.scores)) or [*METRICS]
-
-
-def _described(estimator: Any) -> str:
-    if isinstance(estimator, str):
-        return "no projection"
-    return " ".join(repr(estimator).split())[:300]
 
 
 def _alpha_search(outcomes: list[Outcome]) -> AlphaSearch | None:

@@ -18,7 +18,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, search_alphas
-from eigenkit.estimators.splits import Split
+from eigenkit.estimators.splits import Split, k_fold
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components, detail_of
 from eigenkit.evaluation.metrics import (
@@ -31,7 +31,7 @@ from eigenkit.evaluation.metrics import (
     score_numbers,
     score_one,
 )
-from eigenkit.evaluation.samples import Part, Samples, k_fold, plain_folds
+from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.numerics.linalg import Array
 
 # A rehearsal, which estimates how long a run will take, uses one in _SHARE of the training rows,
@@ -233,12 +233,12 @@ def choose_alpha(
     ``target`` turns Y into what the estimator is fitted to, ``judge`` scores a model, given the
     training and the test part of a fold.
     """
-    folds = plain_folds if samples.numbers else k_fold
     sign = 1 if metrics_of(samples.kind)[plan.alpha_score][1] else -1
 
     def scores_of(alphas: Sequence[float]) -> Array:
         found, rng = [], np.random.default_rng(plan.seed)
-        for split in folds(samples.Y[rows], plan.inner_cv, rng, samples.groups_of(rows)):
+        given = samples.Y[rows], plan.inner_cv, rng, samples.groups_of(rows)
+        for split in k_fold(*given, stratified=not samples.numbers):
             known, new = samples.parts((rows[split[0]], rows[split[1]]))
             models = path_of_alphas(estimator, known[0], target(known[1]), alphas)
             found.append([judge(model, known, new) for model in models])

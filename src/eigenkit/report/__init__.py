@@ -21,12 +21,12 @@ from typing import Any
 
 from eigenkit.evaluation.record import (
     RecordError,
+    described,
     from_dict,
     read_record,
     write_atomically,
     write_record,
 )
-from eigenkit.evaluation.record.files import described
 from eigenkit.report.cells import listed, visible
 from eigenkit.report.html import document, page, policy
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told

@@ -111,9 +111,10 @@ def _spectrum(eigenvalues: list[float]) -> str:
     if not eigenvalues:
         return ""
     places = [float(i + 1) for i in range(len(eigenvalues))]
-    drawn = line(places, eigenvalues, None, "Eigenvalues.", ["component", "eigenvalue"])
+    titles = ["component", "eigenvalue"]
+    drawn = line(places, eigenvalues, None, "Eigenvalues.", titles)
     rows = [[str(i + 1), f"{v:.6g}"] for i, v in enumerate(eigenvalues)]
-    return _with_table(drawn, Table("All eigenvalues", ["component", "eigenvalue"], rows))
+    return f"<figure>{drawn}</figure>{numbers(Table('All eigenvalues', titles, rows))}"
 
 
 def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
@@ -121,17 +122,14 @@ def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
         return ""
     values, means = search[key], search["mean_score"]
     best = values[means.index(max(means))]
-    drawn = line(values, means, best, f"Score against {words}.", [words, search["score"]])
+    titles = [words, search["score"]]
+    drawn = line(values, means, best, f"Score against {words}.", titles)
     rows = [
         [f"{value:g}", f"{mean:.4f} ± {std:.4f}"]
         for value, mean, std in zip(values, means, search["std_score"], strict=True)
     ]
     note = f"Mean and deviation over {search['folds']} folds; the large mark was chosen."
-    return _with_table(drawn, Table(f"Every {words}", [words, search["score"]], rows, note=note))
-
-
-def _with_table(drawn: str, table: Table) -> str:
-    return f"<figure>{drawn}</figure>{numbers(table)}"
+    return f"<figure>{drawn}</figure>{numbers(Table(f'Every {words}', titles, rows, note=note))}"
 
 
 def _targets(names: list[str]) -> str:

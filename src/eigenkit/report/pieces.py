@@ -196,30 +196,6 @@ def code(command: str) -> str:
     return f'<pre tabindex="0"><code>{escape(command)}</code></pre>'
 
 
-def facts(values: dict[str, str]) -> str:
-    """A few large numbers with their names."""
-    cells = "".join(
-        f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in values.items()
-    )
-    return f'<dl class="facts">{cells}</dl>'
-
-
-def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
-    """Links to the sections (key, title, content) that have content, and their text."""
-    there = [part for part in parts if part[2]]
-    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in there)
-    texts = "\n".join(
-        f'<section id="{key}" aria-labelledby="{key}-title">\n'
-        f'<h2 id="{key}-title">{escape(title)}</h2>\n{content}\n</section>'
-        for key, title, content in there
-    )
-    return f'<nav aria-label="Sections"><ul>{links}</ul></nav>', texts
-
-
-# Shown only where scripts run.
-_BUTTON = '\n<button type="button" id="theme" hidden>Dark</button>'
-
-
 def whole_body(
     skip: tuple[str, str],
     title: str,
@@ -229,20 +205,31 @@ def whole_body(
     *,
     notice: str = "",
 ) -> str:
-    """Header, sections, footer; ``skip`` is the id and the name of the main section.
+    """Header, those sections (key, title, content) that have content, and footer.
 
-    A page with scripts has a ``notice`` for readers without them.
+    ``skip`` is the id and the name of the main section, ``values`` are a few large numbers with
+    their names. A page with scripts has a ``notice`` for readers without them.
     """
-    nav, text = sections(parts)
+    facts = "".join(
+        f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in values.items()
+    )
+    there = [part for part in parts if part[2]]
+    links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in there)
+    text = "\n".join(
+        f'<section id="{key}" aria-labelledby="{key}-title">\n'
+        f'<h2 id="{key}-title">{escape(name)}</h2>\n{content}\n</section>'
+        for key, name, content in there
+    )
+    button = '\n<button type="button" id="theme" hidden>Dark</button>' * bool(notice)
     without = f'<noscript><p class="notice">{notice}</p>\n</noscript>\n' * bool(notice)
     return f"""<a class="skip" href="#{skip[0]}">Skip to {skip[1]}</a>
 <header>
-<div class="bar"><p class="brand">eigenkit</p>{_BUTTON * bool(notice)}</div>
+<div class="bar"><p class="brand">eigenkit</p>{button}</div>
 <h1>{escape(title)}</h1>
 {lines}
-{facts(values)}
+<dl class="facts">{facts}</dl>
 </header>
-{nav}
+<nav aria-label="Sections"><ul>{links}</ul></nav>
 <main>
 {without}{text}
 </main>

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.evaluation.record.schema import Method, Model, Run
+from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.report import label_sections, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
 from eigenkit.report.cells import Table, visible
@@ -164,7 +164,12 @@ def _projection(run: Run) -> str:
     if word == "label":
         caption += " A sample with several of the chosen labels takes the colour of the rarest."
     caption += " Arrows (a biplot) show how features correlate with the components."
-    boxes = "".join(_box(run, j) for j in tables.in_order(run, run.data.shown))
+    boxes = "".join(
+        f'<label><input type="checkbox" value="{j}"><span>'
+        f"{escape(visible(run.data.labels[j].name, 28))} "
+        f"<small>{run.data.labels[j].count:,}</small></span></label>"
+        for j in tables.in_order(run, run.data.shown)
+    )
     chosen = (
         f'<fieldset class="chips controls" id="chips" hidden><legend>Coloured by {word}</legend>'
         f"{boxes}</fieldset>"
@@ -174,14 +179,6 @@ def _projection(run: Run) -> str:
     alt = f"Scatter of the samples along the first components, coloured by {word}."
     scatter = fields + chosen + figure("scatter", alt, caption)
     return scatter + label_sections.separation(run, drawn)
-
-
-def _box(run: Run, j: int) -> str:
-    label = run.data.labels[j]
-    return (
-        f'<label><input type="checkbox" value="{j}"><span>{escape(visible(label.name, 28))} '
-        f"<small>{label.count:,}</small></span></label>"
-    )
 
 
 # Figures with a curve for every method: what is drawn, what it shows, how to read it, its numbers.
@@ -220,23 +217,19 @@ def _curves(run: Run, key: str, *fields: str) -> str:
 
 
 def _features(run: Run) -> str:
-    found = [
-        (visible(m.name), weights(_by_component(m.model)))
-        for m in _methods_first(run)
-        if m.model and m.model.components
-    ]
+    found = []
+    for m in _methods_first(run):
+        if m.model and m.model.components:
+            parts = {
+                f"Component {i}": [(visible(f.name, 40), f.weight) for f in component]
+                for i, component in enumerate(m.model.components, start=1)
+            }
+            found.append((visible(m.name), weights(parts)))
     text = paragraph(
         "How far each component moves when a feature changes by one standard deviation; the "
         "sign is the direction."
     )
     return text + folds(found) if found else ""
-
-
-def _by_component(model: Model) -> dict[str, list[tuple[str, float]]]:
-    return {
-        f"Component {i}": [(visible(f.name, 40), f.weight) for f in component]
-        for i, component in enumerate(model.components, start=1)
-    }
 
 
 def _solver(run: Run) -> str:

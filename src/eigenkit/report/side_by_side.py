@@ -11,8 +11,6 @@ from eigenkit.report.cells import Table, listed, measured_all, visible
 from eigenkit.report.pieces import dots, table_html, whole_body
 from eigenkit.report.words import headline, interval, main_metric, main_words
 
-_LEVEL = "95 %"
-
 
 @dataclass(frozen=True)
 class Runs:
@@ -90,7 +88,7 @@ def _differences(runs: Runs) -> list[Table]:
             gap = interval(first, a, b)
             if gap is not None:
                 rows.append([visible(method), name, *gap.cells()])
-    columns = ["method", "run", f"more than {runs.names[0]}", f"{_LEVEL} interval", "clear"]
+    columns = ["method", "run", f"more than {runs.names[0]}", "95 % interval", "clear"]
     note = "Differences on the same splits; intervals allow for training samples that they share."
     return [Table(f"Differences to {runs.names[0]}", columns, rows, n_text=2, note=note)]
 
@@ -127,7 +125,11 @@ def _picture(runs: Runs) -> str:
     if not runs.same_kind:
         return ""
     metric = main_metric(runs.runs[0])
-    series = [[_mark(runs.score(m, run, metric)) for m in runs.methods] for run in runs.runs]
+    scores = [[runs.score(m, run, metric) for m in runs.methods] for run in runs.runs]
+    series = [
+        [(s.mean, s.std or 0.0) if s and s.mean is not None else None for s in row]
+        for row in scores
+    ]
     words = main_words(runs.runs[0])
     names = [visible(name, 22) for name in runs.methods]
     drawn = dots(names, series, f"{words} of every method in every run; a table follows.", words)
@@ -136,7 +138,3 @@ def _picture(runs: Runs) -> str:
     )
     caption = "Mean over the splits, with one standard deviation."
     return f"<figure><p>{key}</p>{drawn}<figcaption>{caption}</figcaption></figure>" * bool(drawn)
-
-
-def _mark(score: Score | None) -> tuple[float, float] | None:
-    return None if score is None or score.mean is None else (score.mean, score.std or 0.0)

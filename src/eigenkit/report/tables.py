@@ -120,19 +120,15 @@ def times(run: Run) -> Table:
 
 def failures(run: Run) -> Table:
     """The errors of the methods."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for m in run.methods:
+        for failure in m.failures:
+            found.setdefault((m.name, failure.error), []).append(f"{failure.split + 1}")
     rows = [
-        [visible(m.name), ", ".join(str(i + 1) for i in splits), visible(error, 300)]
-        for m in run.methods
-        for error, splits in _by_error(m).items()
+        [visible(name), ", ".join(splits), visible(error, 300)]
+        for (name, error), splits in found.items()
     ]
     return Table("Methods that failed", ["method", "splits", "reason"], rows, n_text=3)
-
-
-def _by_error(method: Method) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for failure in method.failures:
-        found.setdefault(failure.error, []).append(failure.split)
-    return found
 
 
 def warnings(run: Run) -> Table:
@@ -289,10 +285,10 @@ def confusions(run: Run, method: Method) -> Table:
         if a != b and n
     ]
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
-    rows = []
-    for n, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1:]))[:_MOST_PAIRS]:
-        total = sum(method.confusion[a])
-        rows.append([names[a], names[b], f"{n:,}", f"{n / total:.1%}"])
+    rows = [
+        [names[a], names[b], f"{n:,}", f"{n / sum(method.confusion[a]):.1%}"]
+        for n, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1:]))[:_MOST_PAIRS]
+    ]
     columns = ["class", "taken for", "samples", "of the class"]
     return Table(f"Confusions, {visible(method.name)}", columns, rows, n_text=2)
 
@@ -334,11 +330,9 @@ def columns(run: Run) -> Table:
         ]
         for c in run.data.columns
     ]
-    note = ""
-    if len(rows) < run.data.n_features:
-        note = f"The first {len(rows)} of {run.data.n_features:,} columns."
+    note = f"The first {len(rows)} of {run.data.n_features:,} columns."
     titles = ["column", "mean", "deviation", "lowest", "highest", "missing", "zeros"]
-    return Table("Columns", titles, rows, note=note)
+    return Table("Columns", titles, rows, note=note * (len(rows) < run.data.n_features))
 
 
 def correlations(run: Run, method: Method) -> Table:

@@ -20,17 +20,14 @@ def text_of(run: Run, *, width: int) -> str:
     """Title, result, tables, and the command that repeats the run."""
     name = visible(run.data.name)
     lines = [name, "=" * len(name), "", headline(run), "", protocol_sentence(run)]
-    return f"{text_of_tables(lines, _tables(run), width)}\n{_again(run)}\n"
+    again = f"To repeat the run:\n    {visible(run.command, 1000)}" if run.command else ""
+    return f"{text_of_tables(lines, _tables(run), width)}\n{again}\n"
 
 
 def text_of_tables(lines: list[str], tables: list[Table], width: int) -> str:
     """Sentences, then tables."""
     parts = ["\n".join("\n".join(textwrap.wrap(line, width)) for line in lines)]
-    parts += [
-        _columns(table, width) if _natural_width(table) <= width else _as_list(table, width)
-        for table in tables
-        if table.rows
-    ]
+    parts += [_text_of_table(table, width) for table in tables if table.rows]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
@@ -57,31 +54,29 @@ def _only(table: Table, columns: list[str]) -> Table:
     return Table(table.title, names, rows, n_text, table.note)
 
 
-def _again(run: Run) -> str:
-    return f"To repeat the run:\n    {visible(run.command, 1000)}" if run.command else ""
+def _text_of_table(table: Table, width: int) -> str:
+    widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    fits = sum(w + 2 for w in widths) + 2 <= width
+    title = [table.title] if fits else textwrap.wrap(table.title, width)
+    lines = _in_columns(table, widths) if fits else _as_list(table, width)
+    note = ["", *textwrap.wrap(table.note, width)] if table.note else []
+    return "\n".join([*title, "", *lines, *note])
 
 
-def _natural_width(table: Table) -> int:
-    cells = [table.columns, *table.rows]
-    return sum(max(len(row[i]) for row in cells) + 2 for i in range(len(table.columns))) + 2
-
-
-def _as_list(table: Table, width: int) -> str:
+def _as_list(table: Table, width: int) -> list[str]:
     """A table that is too wide, with one cell per line."""
-    lines = [*textwrap.wrap(table.title, width), ""]
+    lines = []
     for row in table.rows:
         lines += textwrap.wrap(row[0], width, initial_indent="  ", subsequent_indent="    ")
         for name, cell in zip(table.columns[1:], row[1:], strict=True):
             text = f"{name}: {cell}" if name else cell
             lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="      ")
-    note = ["", *textwrap.wrap(table.note, width)] if table.note else []
-    return "\n".join([*lines, *note])
+    return lines
 
 
-def _columns(table: Table, width: int) -> str:
+def _in_columns(table: Table, widths: list[int]) -> list[str]:
     """Columns padded with spaces; words are aligned left, numbers right."""
     cells = [table.columns, *table.rows] if any(table.columns) else table.rows
-    widths = [max(len(row[i]) for row in cells) for i in range(len(table.columns))]
     lines = [
         "  ".join(
             cell.ljust(w) if i < table.n_text else cell.rjust(w)
@@ -91,5 +86,4 @@ def _columns(table: Table, width: int) -> str:
     ]
     if any(table.columns):
         lines.insert(1, "  ".join("-" * w for w in widths))
-    note = ["", *textwrap.wrap(table.note, width)] if table.note else []
-    return "\n".join([table.title, "", *(f"  {line}" for line in lines), *note])
+    return [f"  {line}" for line in lines]

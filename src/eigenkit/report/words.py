@@ -211,8 +211,9 @@ def _who_is_ahead(run: Run, done: list[Method]) -> str:
     if run.protocol.n_splits == 1:
         return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
     if len(level) == 1:
-        text = f"{visible(best.name)} is ahead of all others with {reached}"
-        return f"{text}; next is {_next(done[1], metric)}."
+        follows, kind = done[1], "the baseline " if done[1].baseline else ""
+        text = f"{visible(best.name)} is ahead of all others with {reached}; next is {kind}"
+        return f"{text}{visible(follows.name)} with {measured(follows.scores[metric])}."
     text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
     text += f" of {visible(best.name)}. {_advice(run, level)}"
     behind = [method for method in done if method not in level]
@@ -252,11 +253,6 @@ def _undecided(far: list[Method]) -> str:
         f" These splits do not tell how far behind {which}: more are needed (a larger --cv, or "
         "--repeats)."
     )
-
-
-def _next(method: Method, metric: str) -> str:
-    kind = "the baseline " if method.baseline else ""
-    return f"{kind}{visible(method.name)} with {measured(method.scores[metric])}"
 
 
 def recommended(run: Run) -> Method | None:
