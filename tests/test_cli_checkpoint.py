@@ -119,3 +119,23 @@ def test_a_checkpoint_needs_blocks() -> None:
     assert "alpha or components have to be given" in _fit(
         "a.ek", "--checkpoint", "s.ek", "--alpha", "cv", code=2
     )
+
+
+def test_rows_may_have_different_numbers_of_labels() -> None:
+    tags = ["".join(np.where([a, b], ["0", "1"], "")) for a, b in X[:, :2] > 0]
+    lines = (f"{','.join(t)} 1:{a} 2:{b} 3:{c}" for t, (a, b, c) in zip(tags, X, strict=True))
+    Path("tags.svm").write_text("\n".join(lines) + "\n")
+    for more in ((), ("--checkpoint", "state.ek"), ("--checkpoint", "state.ek")):
+        words = [
+            "fit",
+            "tags.svm",
+            "--method",
+            "cca",
+            "--stream",
+            "--out",
+            "m.ek",
+            "--force",
+            *more,
+        ]
+        result = CliRunner().invoke(app, [*words, *more])
+        assert result.exit_code == 0, result.output

@@ -4,144 +4,63 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import click
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, command, in_json, progress, table
+from eigenkit.cli._console import Result, clean, in_json, progress, table
 from eigenkit.cli._data import write_rows
-from eigenkit.cli._parsing import Argument, Group, Option
-
-if TYPE_CHECKING:
-    from eigenkit.images import ImageAnnotator, ImageSet
-
-_NAMES = ("fit", "predict", "compare", "demo")
-app = Group(
-    "annotate",
-    {name: partial(command, name, f"_annotate:{name}") for name in _NAMES},
-    help="Terms for sets of images: fit, predict, compare, demo.",
+from eigenkit.files import FileError, output_format
+from eigenkit.images import (
+    ImageAnnotator,
+    ImageSet,
+    adapt,
+    load_annotator,
+    read_labels,
+    read_sets,
+    save_annotator,
 )
-
-Folder = Annotated[
-    str, Argument(help="A folder that contains a folder of images for each set (and view).")
-]
-LabelFile = Annotated[
-    str,
-    Argument(help="CSV with a column set, and terms separated by | or a 0/1 column for each term."),
-]
-ReportFile = Annotated[str | None, Option("--report", help="Write the page as one HTML file.")]
-
-# How images are read and described.
-_READING: o.Group = {
-    "table": o.option("CSV with columns file, set and view, in place of folders."),
-    "cache": o.option("Where descriptors are kept; by default in the user's cache."),
-    "no_cache": o.option("Keep no descriptors.", "--no-cache", default=False),
-    "jobs": o.option("Number of processes; -1 for one per processor.", default=-1),
-    "skip_unreadable": o.option(
-        "Leave out images that cannot be read.", "--skip-unreadable", default=False
-    ),
-}
-# What is learned, and from what.
-_LEARNING: o.Group = {
-    "kernels": o.option(
-        "auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis (23 "
-        "pyramids), or descriptors separated by commas, each with its kind of set kernel, such as "
-        "sift-16:pyramid,hsv:mean_map.",
-        default="auto",
-    ),
-    "weights": o.option(
-        "each, equal, learned, half or best; or auto: one of the first four, by cross-validation.",
-        default="each",
-    ),
-    "views": o.option(
-        "Compare only pictures of the same view, or all; by default whichever does better.",
-        "--views/--no-views",
-        kind=bool,
-        show_default=False,
-    ),
-    "unseen_views": o.option("New sets will show other views than these do.", default=False),
-    "groups": o.option(
-        "CSV with columns set and group: a group is never split between training and test."
-    ),
-    "size": o.option("Height x width to which images are resized."),
-    **_READING,
-    "random_state": (o.RandomState, 0),
-}
+from eigenkit.images.extraction import cache_folder
+from eigenkit.images.folders import SUFFIXES
+from eigenkit.images.kernels import PLANS
+from eigenkit.images.labels import read_groups, read_known
+from eigenkit.images.term_reports import OTHERS, UNSEEN, how_good, in_words
+from eigenkit.images.weights import IN_WORDS
 
 
-@o.takes(_LEARNING)
-def fit(
-    *,
-    images: Folder,
-    labels: LabelFile,
-    out: o.ModelOut,
-    report: ReportFile = None,
-    given: dict[str, Any],
-    force: o.Force = False,
-) -> Result:
-    """Learn the terms of sets of images and keep the model as a file."""
-    from eigenkit.images import save_annotator
-
-    place, page = _outputs([labels, given["groups"], given["table"]], force, out, report)
+def fit(given: o.Given) -> Result:
+    place, page = _outputs(given, given.out, given.report)
     model = _annotator(given)
-    sets, Y, terms, grouped = _labelled(images, labels, given)
+    sets, Y, terms, grouped = _labelled(given)
     with progress("annotate") as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
         save_annotator(model, place)
-        title = f"{Path(images).name} annotated"
+        title = f"{Path(given.images).name} annotated"
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, advance))
     record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
     return Result(record, "\n".join([*_summary(model), f"wrote {clean(place)}", *shown]))
 
 
-@o.takes({**_READING, "jobs": (_READING["jobs"][0], 1)})
-def predict(
-    *,
-    model: Annotated[str, Argument(help="A model written by annotate fit.")],
-    images: Folder,
-    out: Annotated[
-        str, Option("--out", "-o", help="The output: CSV or TSV, by its name; - is the screen.")
-    ] = "-",
-    report: ReportFile = None,
-    labels: Annotated[
-        str | None, Option("--labels", help="Known terms, to compare the predictions with.")
-    ] = None,
-    proba: Annotated[
-        bool, Option("--proba", help="Also write the probability of each term, in columns.")
-    ] = False,
-    adapted: Annotated[
-        bool, Option("--adapt", help="The sets are of another kind than the training sets.")
-    ] = False,
-    given: dict[str, Any],
-    keep_formulas: o.KeepFormulas = False,
-    force: o.Force = False,
-) -> Result:
-    """Predict the terms of sets of images with a model."""
-    from eigenkit.files import output_format
-    from eigenkit.images import adapt, load_annotator
-    from eigenkit.images.labels import read_known
-    from eigenkit.images.term_reports import how_good, in_words
-
-    read = [model, labels, given["table"]]
-    place, page = _outputs(read, force, None if out == "-" else out, report)
-    fitted = load_annotator(model)
-    sets = _read(images, given)
+def predict(given: o.Given) -> Result:
+    out, labels = given.out, given.labels
+    place, page = _outputs(given, None if out == "-" else out, given.report)
+    fitted = load_annotator(given.model)
+    sets = _read(given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
     with progress("annotate") as advance:
         fitted.set_params(**_run(given), progress=advance)
-        fitted = adapt(fitted, sets) if adapted else fitted
+        fitted = adapt(fitted, sets) if given.adapt else fitted
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
-        title = f"{Path(images).name} annotated"
+        title = f"{Path(given.images).name} annotated"
         shown = _page(
             page, lambda record: record.predicted_record(fitted, sets, title, known, advance)
         )
-    rows, titles, columns = _rows(fitted, sets, S, proba)
+    rows, titles, columns = _rows(fitted, sets, S, given.proba)
     if place is not None or not in_json():
-        write_rows(place, output_format(out), titles, [columns], keep_formulas)
+        write_rows(place, output_format(out), titles, [columns], given.keep_formulas)
     good = {} if known is None else how_good(fitted, known, S)
     if not in_json():  # beside the table, which may be on the screen
         for line in [*([in_words(good)] if good else []), *shown]:
@@ -150,30 +69,17 @@ def predict(
     return Result(record, f"wrote {clean(place)}" if place else "")
 
 
-@o.takes(_LEARNING)
-def compare(
-    *,
-    images: Folder,
-    labels: LabelFile,
-    report: ReportFile = None,
-    cv: Annotated[int, Option(min=2, help="Number of folds.")] = 5,
-    rivals: Annotated[
-        str | None, Option(help="Names, separated by semicolons; by default all.")
-    ] = None,
-    given: dict[str, Any],
-    force: o.Force = False,
-) -> Result:
-    """Compare ways to annotate by cross-validation, and recommend one."""
+def compare(given: o.Given) -> Result:
     from eigenkit.images.comparison import as_records, to_fit, verdict
     from eigenkit.images.comparison import compare as run
     from eigenkit.images.rivals import RIVALS
 
-    (page,) = _outputs([labels, given["groups"], given["table"]], force, report)
-    chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
+    (page,) = _outputs(given, given.report)
+    chosen = [name.strip() for name in given.rivals.split(";")] if given.rivals else list(RIVALS)
     for name in chosen:
         o.choice("--rivals", name, RIVALS, "; ")
     model = _annotator(given)
-    sets, Y, terms, grouped = _labelled(images, labels, given)
+    sets, Y, terms, grouped = _labelled(given)
     with progress("annotate") as advance:
         found = run(
             sets,
@@ -182,50 +88,42 @@ def compare(
             annotator=model,
             rivals=chosen,
             groups=grouped,
-            cv=cv,
-            random_state=given["random_state"],
+            cv=given.cv,
+            random_state=given.random_state,
             progress=advance,
         )
-        title = f"{Path(images).name} compared"
+        title = f"{Path(given.images).name} compared"
         shown = _page(page, lambda record: record.compared_record(found, title, advance))
     rows = as_records(found)
     fitted = to_fit([row.name for row in found.rows], found.held_out[0][0])
-    step = "" if fitted is None else _next_step(images, labels, fitted[1], given)
+    step = "" if fitted is None else _next_step(fitted[1], given)
     record = {"methods": rows, "recommended": found.recommended, "level": found.level, "next": step}
     lines = [_methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
     return Result(record, "\n".join([*lines, *shown]))
 
 
-def _outputs(inputs: list[str | None], force: bool, *wanted: str | None) -> list[Any]:
+def _outputs(given: o.Given, *wanted: str | None) -> list[Any]:
     """The paths of the outputs, none of which may replace a picture."""
-    from eigenkit.files import FileError
-    from eigenkit.images.folders import SUFFIXES
-
     for path in filter(None, wanted):
         if Path(path).suffix.lower() in SUFFIXES and Path(path).exists():
             raise FileError(path, "it is a picture, which is not replaced: name another file.")
-    return o.outputs(inputs, force, *wanted)
+    inputs = [getattr(given, name, None) for name in ("model", "labels", "groups", "table")]
+    return o.outputs(inputs, given.force, *wanted)
 
 
-def _next_step(images: str, labels: str, options: list[str], given: dict[str, Any]) -> str:
+def _next_step(options: list[str], given: o.Given) -> str:
     """The command that fits the recommended method on the same files."""
-    words = ["eigenkit", "annotate", "fit", images, labels, *options]
+    words = ["eigenkit", "annotate", "fit", given.images, given.labels, *options]
     for name in ("groups", "table", "skip_unreadable"):
-        words += o.said_again(name, given[name], False)
+        words += o.said_again(name, getattr(given, name), False)
     return shlex.join([*words, "--out", "model.ek"])
 
 
-def demo(
-    folder: Annotated[
-        str, Option("--out", "-o", help="A folder for pictures, model and pages.")
-    ] = "eigenkit-shapes",
-    random_state: o.RandomState = 0,
-) -> Result:
-    """Draw sets of shapes, learn their terms, annotate new ones, and write a page about them."""
+def demo(given: o.Given) -> Result:
     from eigenkit.images.demo import run
 
     with progress("annotate") as advance:
-        found = run(Path(folder), random_state, advance)
+        found = run(Path(given.folder), given.random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
         f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
@@ -251,45 +149,35 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
     return [f"wrote {clean(place)}, to open in a browser"]
 
 
-def _annotator(given: dict[str, Any]) -> ImageAnnotator:
-    from eigenkit.images import ImageAnnotator
-    from eigenkit.images.kernels import PLANS
-
-    kernels: Any = given["kernels"]
+def _annotator(given: o.Given) -> ImageAnnotator:
+    kernels: Any = given.kernels
     return ImageAnnotator(
         kernels if kernels in PLANS else o.split([kernels]),
-        weights=given["weights"],
-        views=_views(given["views"], given["unseen_views"]),
-        size=_size(given["size"]),
-        random_state=given["random_state"],
+        weights=given.weights,
+        views=_views(given.views, given.unseen_views),
+        size=_size(given.size),
+        random_state=given.random_state,
         **_run(given),
     )
 
 
-def _run(given: dict[str, Any]) -> dict[str, Any]:
+def _run(given: o.Given) -> dict[str, Any]:
     """Parameters of the run that are not part of a model."""
-    from eigenkit.images.extraction import cache_folder
-
-    if not given["jobs"]:
+    if not given.jobs:
         raise o.bad("--jobs", "0 is not a number of processes: give at least 1, or -1 for all.")
-    folder = None if given["no_cache"] else given["cache"] or cache_folder()
-    return {"cache": None if folder is None else Path(folder), "n_jobs": given["jobs"]}
+    folder = None if given.no_cache else given.cache or cache_folder()
+    return {"cache": None if folder is None else Path(folder), "n_jobs": given.jobs}
 
 
-def _read(folder: str, given: dict[str, Any]) -> list[ImageSet]:
-    from eigenkit.images import read_sets
-
-    unreadable = "skip" if given["skip_unreadable"] else "error"
-    return read_sets(folder, table=given["table"], unreadable=unreadable)
+def _read(given: o.Given) -> list[ImageSet]:
+    unreadable = "skip" if given.skip_unreadable else "error"
+    return read_sets(given.images, table=given.table, unreadable=unreadable)
 
 
-def _labelled(folder: str, labels: str, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+def _labelled(given: o.Given) -> tuple[Any, Any, Any, Any]:
     """Sets, their terms as a matrix, the names of the terms, and the groups if there are any."""
-    from eigenkit.images import read_labels
-    from eigenkit.images.labels import read_groups
-
-    sets, groups = _read(folder, given), given["groups"]
-    return sets, *read_labels(labels, sets), read_groups(groups, sets) if groups else None
+    sets, groups = _read(given), given.groups
+    return sets, *read_labels(given.labels, sets), read_groups(groups, sets) if groups else None
 
 
 def _rows(
@@ -361,9 +249,6 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
 
 def _summary(model: ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
-    from eigenkit.images.term_reports import OTHERS, UNSEEN
-    from eigenkit.images.weights import IN_WORDS
-
     figures = ("f1", "precision", "recall", "auc")
     rows = [
         [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
+
+import numpy as np
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, in_json, progress, table
@@ -16,90 +18,50 @@ from eigenkit.cli._data import (
     with_labels,
     write_rows,
 )
-from eigenkit.cli._parsing import Option
+from eigenkit.evaluation.metrics import (
+    METRICS,
+    NUMBER_METRICS,
+    auc_per_label,
+    decimals,
+    rates_of,
+    score_all,
+    score_numbers,
+)
+from eigenkit.files import Block, Data, FileError, Source, open_file, output_format
+from eigenkit.files._reading import rows_per_block
+from eigenkit.files._targets import join_labels
+from eigenkit.models import Model, load
+from eigenkit.models._features import complete
+from eigenkit.models._file_blocks import in_blocks
+from eigenkit.shell import counted
 
-if TYPE_CHECKING:
-    from eigenkit.files import Block, Source
-    from eigenkit.models import Model
 
-Out = Annotated[
-    str,
-    Option(
-        "--out", "-o", help="The output: CSV, TSV, NPZ or Parquet, by its name; - is the screen."
-    ),
-]
-
-
-@o.takes(o.READING)
-def transform(
-    *,
-    model: o.ModelFile,
-    data: o.DataFile,
-    out: Out = "-",
-    given: dict[str, Any],
-    force: o.Force = False,
-) -> Result:
-    """Project the rows of a file with a model."""
-    from eigenkit.models import load
-
-    fitted = load(model)
+def transform(given: o.Given) -> Result:
+    fitted = load(given.model)
     if not fitted.projects:
-        raise ValueError(f"{model}: {fitted.method} has no components: use predict.")
-    options = reading(given, stream=True, expected=fitted.expected())
-    names = fitted.component_names()
+        raise ValueError(f"{given.model}: {fitted.method} has no components: use predict.")
 
     def columns(source: Source, block: Block) -> list[Any]:
         return list(fitted.transform(source.path, block).T)
 
-    return _apply(model, data, out, options, names, columns, force)
+    return _apply(given, fitted, fitted.component_names(), columns)
 
 
-_PREDICTING: o.Group = {
-    "scores": o.option("Also write the scores.", "--scores", default=False),
-    "proba": o.option(
-        "Also write probabilities, if the method has them or fit had --classifier gaussian.",
-        "--proba",
-        default=False,
-    ),
-    "long": o.option("One line for each row and predicted label.", "--long", default=False),
-    "top": o.option(
-        "How many labels to list for each row, the most likely first.", kind=int, min=1
-    ),
-    "keep": o.option(
-        "Columns to repeat in the output, such as an id or the truth.", kind=list[str]
-    ),
-    "keep_formulas": (o.KeepFormulas, False),
-}
-
-
-@o.takes(_PREDICTING, o.READING)
-def predict(
-    *,
-    model: o.ModelFile,
-    data: o.DataFile,
-    out: Out = "-",
-    given: dict[str, Any],
-    force: o.Force = False,
-) -> Result:
-    """Predict the labels of the rows of a file with a model."""
-    from eigenkit.models import load
-
-    fitted = load(model)
-    options = reading(given, stream=True, expected=fitted.expected())
-    scores, proba, top = (given[name] for name in ("scores", "proba", "top"))
+def predict(given: o.Given) -> Result:
+    fitted = load(given.model)
+    scores, proba, top = given.scores, given.proba, given.top
     for name in ("scores", "proba", "long", "top"):
-        if fitted.target.kind == "numbers" and given[name]:
+        if fitted.target.kind == "numbers" and getattr(given, name):
             raise o.bad(f"--{name}", "it is for classes and labels, and these are numbers.")
     if proba:
         _doubt_probabilities(fitted)
-    if given["long"] or top is not None:
+    if given.long or top is not None:
         if scores and proba:
             raise o.bad("--scores", "a line has one number: choose --scores or --proba.")
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    formulas = given["keep_formulas"]
-    return _apply(model, data, out, options, names, _with_kept(columns), force, formulas)
+    return _apply(given, fitted, names, columns, given.keep_formulas)
 
 
 def _doubt_probabilities(model: Model) -> None:
@@ -144,14 +106,6 @@ def _ranked_output(model: Model, top: int | None, proba: bool) -> tuple[list[str
     return names, columns
 
 
-def _with_kept(columns: Any) -> Any:
-    def more(source: Source, block: Block) -> list[Any]:
-        found = columns(source, block)
-        return [*(list(cells) for cells in block.kept.values()), *found]
-
-    return more
-
-
 def _joins(model: Model) -> bool:
     """Whether several labels share one cell, as in the training file."""
     return model.target.kind == "labels" and len(model.target.columns) <= 1
@@ -178,30 +132,22 @@ def _prediction_columns(model: Model, labels: Any) -> list[Any]:
 
 
 def _apply(
-    model: str,
-    data: str,
-    out: str,
-    options: Any,
-    names: list[str],
-    columns: Any,
-    force: bool,
-    keep_formulas: bool = False,
+    given: o.Given, model: Model, names: list[str], columns: Any, keep_formulas: bool = False
 ) -> Result:
     """Read in blocks, compute and write; the output file appears when it is complete."""
-    from eigenkit.files import FileError, open_file, output_format
-    from eigenkit.files._reading import rows_per_block
-    from eigenkit.shell import counted
-
+    data, out = given.data, given.out
+    options = reading(given, stream=True, expected=model.expected())
     if out == "-" and in_json():
         raise o.bad("--out", "--json needs the table in a file.")
     kind = output_format(out)
-    (place,) = o.outputs([model, data], force, None if out == "-" else out)
+    (place,) = o.outputs([given.model, data], given.force, None if out == "-" else out)
     source = open_file(data, options)
     names = _told_apart(source.kept_names, names)
     with progress("working") as advance:
         counter = Counter(advance)
         read = (counter.passed("working", b) for b in source.blocks(rows_per_block(source)))
-        computed = (columns(source, block) for block in read)
+        both = ((columns(source, block), block.kept.values()) for block in read)
+        computed = ([*kept, *found] for found, kept in both)
         # An error in the first rows comes before the first byte is written.
         first = next(computed, None)
         if first is None:
@@ -234,12 +180,8 @@ def _told_apart(kept: list[str], names: list[str]) -> list[str]:
 # -- how good it is ---------------------------------------------------------------------
 
 
-@o.takes(o.READING)
-def score(*, model: o.ModelFile, data: o.DataFile, given: dict[str, Any]) -> Result:
-    """Measure a model on a file that holds the true labels."""
-    from eigenkit.models import load
-
-    fitted = load(model)
+def score(given: o.Given) -> Result:
+    data, fitted = given.data, load(given.model)
     options = fitted.target.as_read(reading(given, expected=fitted.expected()))
     missing = "drop" if fitted.features.missing == "drop" else "error"
     source, whole, _ = open_in_memory_or_blocks(data, options, None, True, missing)
@@ -260,7 +202,6 @@ def score(*, model: o.ModelFile, data: o.DataFile, given: dict[str, Any]) -> Res
 
 def _shown(metric: str, value: Any) -> Any:
     """A cell for reading: four decimals, or for errors as many as suit their unit."""
-    from eigenkit.evaluation.metrics import decimals
     from eigenkit.report.cells import NOTHING
 
     if not isinstance(value, float):
@@ -273,8 +214,6 @@ def _shown(metric: str, value: Any) -> Any:
 
 def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
     """The true labels of some rows, as in the file, the predictions, and their scores."""
-    from eigenkit.files import FileError
-
     if block.labels is None:
         names = ", ".join(model.target.columns)
         raise FileError(source.path, f"it holds no labels: the model knows {names}.")
@@ -287,13 +226,6 @@ def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
 
 def _told_in_blocks(model: Model, source: Source) -> tuple[Any, Any, Any]:
     """The same for a file too large for memory, of which nothing else is kept."""
-    import numpy as np
-
-    from eigenkit.files import Data
-    from eigenkit.files._targets import join_labels
-    from eigenkit.models._features import complete
-    from eigenkit.models._file_blocks import in_blocks
-
     with progress("reading") as advance:
         blocks = in_blocks(source, Counter(advance).step)
         rows = complete(blocks, model.features.missing, model.features.categorical)
@@ -307,8 +239,6 @@ def _told_in_blocks(model: Model, source: Source) -> tuple[Any, Any, Any]:
 
 
 def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> dict[str, Any]:
-    import numpy as np
-
     target = model.target
     y = target.encode(path, labels)
     if target.kind == "numbers":
@@ -327,10 +257,6 @@ def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> dict[str
 
 def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]:
     """Scores over all responses, and of each."""
-    import numpy as np
-
-    from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
-
     found = score_numbers(truth, told)
     words = [w for w, _ in NUMBER_METRICS.values()]
     overall = {w: float(np.nanmean(row)) for w, row in zip(words, found, strict=True)}
@@ -343,8 +269,6 @@ def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]
 
 def _of_labels(names: tuple[str, ...], kind: str, Y: Any, S: Any, P: Any) -> dict[str, Any]:
     """Scores over all classes or labels, and of each."""
-    from eigenkit.evaluation.metrics import METRICS, auc_per_label, rates_of, score_all
-
     overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
     found = rates_of(Y, P)
     columns = {"precision": found["precision"], "recall": found["recall"], "F1": found["f1"]}

@@ -1,4 +1,4 @@
-"""demo, methods and compare."""
+"""compare."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from eigenkit import evaluation
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import (
     FAILED,
     Forecast,
     Result,
-    in_json,
     keeping,
     progress,
     saying,
-    table,
 )
 from eigenkit.cli._data import (
     checked_views,
@@ -29,100 +30,34 @@ from eigenkit.cli._data import (
     takes_components,
 )
 from eigenkit.cli._report import show
-
-if TYPE_CHECKING:
-    from eigenkit.files import Data, Target
-    from eigenkit.models import Features
-
-
-def demo() -> Result:
-    """Run the main methods on built-in data, and write a report."""
-    from contextlib import nullcontext, redirect_stdout
-
-    from eigenkit.demo import main
-
-    with redirect_stdout(sys.stderr) if in_json() else nullcontext():
-        main()
-    return Result({"demo": "done"})
+from eigenkit.estimators.registry import METHODS, comparable, find, gap_params, usual, view_params
+from eigenkit.evaluation.record import from_dict
+from eigenkit.files import Data, Target
+from eigenkit.files._checks import groups_in
+from eigenkit.files._reading import stacked
+from eigenkit.files._targets import target_in
+from eigenkit.models import ComponentsCV, Features, Preparation
+from eigenkit.models._features import learn_features, view_columns
+from eigenkit.models._fitting import check_target
+from eigenkit.shell import counted
 
 
-# Written out, as nothing that numbers need is imported for a list.
-_SETS = (
-    "Terms for sets of images: eigenkit annotate, by kernels between sets of vectors.\n"
-    "--kernels descriptor:kind names one; kinds are pyramid, mean_map, fisher, words and pooled."
-)
-
-
-def methods() -> Result:
-    """List the methods, one line each."""
-    from eigenkit.estimators.registry import METHODS
-
-    rows = [[m.name, m.kind, ", ".join(m.targets), m.description] for m in METHODS.values()]
-    titles = ["method", "kind", "learns from", "what it is"]
-    keys = ("name", "kind", "targets", "description")
-    record = [{key: getattr(m, key) for key in keys} for m in METHODS.values()]
-    return Result({"methods": record}, f"{table(titles, rows)}\n{_SETS}")
-
-
-_COMPARING: o.Group = {
-    "methods": o.option(
-        "Method names, separated by commas, or all; by default the usual ones.", "--methods", "-m"
-    ),
-    "cv": o.option("Number of folds; 5 by default.", kind=int, min=2),
-    "repeats": o.option("Rounds of folds or partitions; 1 by default.", kind=int, min=1),
-    "train_size": o.option(
-        "Random partitions with this share for training.",
-        kind=float,
-        min=0,
-        max=1,
-        min_open=True,
-        max_open=True,
-    ),
-    "alphas": o.option(
-        "Ridges to choose from, separated by commas, or auto; none keeps the ridge of each method.",
-        default="auto",
-    ),
-    "classifier": o.option("On top of every projection: svm, knn or logistic.", default="svm"),
-    "baselines": o.option(
-        "Also measure the classifier without a projection, and on principal components.",
-        default=True,
-    ),
-    "components": o.COMPONENTS,
-    "test": o.option("Fit on all rows of the file and measure on this test file."),
-    "out": o.option("Keep the record of the run as JSON.", "--out", "-o"),
-    "report": o.option("Write the report as one HTML file."),
-}
-
-
-@o.takes(_COMPARING, o.LEARNING)
-def compare(*, data: o.DataFile, given: dict[str, Any], force: o.Force = False) -> Result:
-    """Compare methods on a file by cross-validation, or on a test file.
-
-    The values for missing entries and the scaling are learned on the training rows of every split.
-    The words of a column of text and their weights come from the whole file, without labels.
-    """
+def compare(given: o.Given) -> Result:
     _check_splits(given)
-    given, methods = {**given, "data": data}, given["methods"]
+    data, methods, out, test = given.data, given.methods, given.out, given.test
     named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
-    ridges, options, out, test = (
-        _ridges(given["alphas"]),
-        reading(given),
-        given["out"],
-        given["test"],
-    )
-    from eigenkit.evaluation import CLASSIFIERS
-
-    o.choice("--classifier", given["classifier"], CLASSIFIERS)
+    ridges, options = _ridges(given.alphas), reading(given)
+    o.choice("--classifier", given.classifier, evaluation.CLASSIFIERS)
     views = checked_views(given, named)
-    written = out, given["report"]
-    o.outputs([data, test, given["label_list"]], force, *written, state=_partial(out))
+    written = out, given.report
+    o.outputs([data, test, given.label_list], given.force, *written, state=_partial(out))
     if test is None:
-        files = [load_data(data, options, given["missing"])]
+        files = [load_data(data, options, given.missing)]
     else:
-        files = load_both(data, test, options, given["missing"])
-    prepared = _prepare(files, given["task"], **o.feature_options(given))
-    if test is None and given["train_size"] is None:
-        _check_folds(given["cv"], prepared)
+        files = load_both(data, test, options, given.missing)
+    prepared = _prepare(files, given.task, **o.feature_options(given))
+    if test is None and given.train_size is None:
+        _check_folds(given.cv, prepared)
     chosen = _estimators(named, methods == "all", prepared, given, views)
     record = _evaluated(prepared, chosen, ridges, given)
     _count_as_in_files(record, files)
@@ -131,13 +66,13 @@ def compare(*, data: o.DataFile, given: dict[str, Any], force: o.Force = False) 
     return replace(shown, code=_code(record))
 
 
-def _check_splits(given: dict[str, Any]) -> None:
+def _check_splits(given: o.Given) -> None:
     """Refuse ways to split that exclude each other."""
     others = {"--cv": "cv", "--repeats": "repeats", "--train-size": "train_size"}
-    named = [option for option, name in others.items() if given[name] is not None]
-    if given["test"] is not None and named:
+    named = [option for option, name in others.items() if getattr(given, name) is not None]
+    if given.test is not None and named:
         raise o.bad("--test", f"the test file is the only split: leave out {' and '.join(named)}.")
-    if given["train_size"] is not None and given["cv"] is not None:
+    if given.train_size is not None and given.cv is not None:
         raise o.bad("--train-size", "random partitions have no folds: leave out --cv.")
 
 
@@ -162,15 +97,13 @@ def _code(record: dict[str, Any]) -> int:
 
 
 def _evaluated(
-    prepared: _Prepared, chosen: dict[str, Any], ridges: Any, given: dict[str, Any]
+    prepared: _Prepared, chosen: dict[str, Any], ridges: Any, given: o.Given
 ) -> dict[str, Any]:
     """Compare; finished splits are kept beside the output, so that an interrupted run continues."""
-    from eigenkit.evaluation import evaluate
-    from eigenkit.models import Preparation
-
-    partial, learned = _partial(given["out"]), prepared.learned
-    how = {name: given[name] for name in ("train_size", "classifier", "baselines", "random_state")}
-    how |= {"cv": given["cv"] or 5, "repeats": given["repeats"] or 1, "alphas": ridges}
+    partial, learned = _partial(given.out), prepared.learned
+    told = ("train_size", "classifier", "baselines", "random_state")
+    how = {name: getattr(given, name) for name in told}
+    how |= {"cv": given.cv or 5, "repeats": given.repeats or 1, "alphas": ridges}
     n_splits = how["repeats"] * (how["cv"] if how["train_size"] is None else 1)
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
@@ -184,7 +117,7 @@ def _evaluated(
             forecast.at(done, total)
             advance(done, total, message)
 
-        return evaluate(
+        return evaluation.evaluate(
             prepared.X,
             prepared.y,
             chosen,
@@ -194,7 +127,7 @@ def _evaluated(
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
             groups=prepared.groups,
-            prepare=Preparation(learned.missing, given["scale"], learned.n_numbers),
+            prepare=Preparation(learned.missing, given.scale, learned.n_numbers),
             progress=step,
             forecast=forecast.roughly,
             checkpoint=partial,
@@ -209,8 +142,6 @@ def _partial(out: str | None) -> str | None:
 
 def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
     """What the comparison will do."""
-    from eigenkit.shell import counted
-
     n, d = prepared.X.shape
     also = " and the baselines" if baselines else ""
     size = f"{counted(n, 'row')} and {counted(d, 'feature')}"
@@ -232,13 +163,6 @@ class _Prepared:
 
 
 def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
-    import numpy as np
-
-    from eigenkit.files._checks import groups_in
-    from eigenkit.files._reading import stacked
-    from eigenkit.files._targets import target_in
-    from eigenkit.models._features import learn_features
-
     source, blocks = files[0].source, [rows_of(data) for data in files]
     target = target_in(source, blocks[0].labels, task)
     learned = learn_features(source, lambda: blocks[:1], **features)
@@ -255,8 +179,6 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
 
 def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
     """Number the rows as in the files, where rows with missing values were left out."""
-    import numpy as np
-
     numbers: list[int] = []
     for data in files:
         begins = numbers[-1] + 1 if numbers else 0
@@ -272,15 +194,11 @@ def _estimators(
     named: list[str],
     everything: bool,
     prepared: _Prepared,
-    given: dict[str, Any],
+    given: o.Given,
     views: tuple[str, ...],
 ) -> dict[str, Any]:
     """The named methods, all that can be compared, or the usual ones, with their views."""
-    from eigenkit.estimators.registry import METHODS, comparable, gap_params, usual
-    from eigenkit.models._features import view_columns, view_params
-    from eigenkit.models._fitting import check_target
-
-    path, kind, missing = prepared.path, prepared.target.kind, given["missing"]
+    path, kind, missing = prepared.path, prepared.target.kind, given.missing
     for name in named:
         check_target(path, METHODS[name], prepared.target)
     able = comparable(kind, bool(views), missing == "keep")
@@ -290,28 +208,26 @@ def _estimators(
     _check_used(chosen, kind, given)
     return {
         m.name: _estimator(
-            m, given["components"], {**view_params(m, columns), **gap_params(m, missing)}
+            m, given.components, {**view_params(m, columns), **gap_params(m, missing)}
         )
         for m in chosen
     }
 
 
-def _check_used(methods: list[Any], kind: str, given: dict[str, Any]) -> None:
+def _check_used(methods: list[Any], kind: str, given: o.Given) -> None:
     """Refuse options that none of the methods has a use for."""
-    components = given["components"]
+    components = given.components
     if components is not None and not any(takes_components(m, components) for m in methods):
         raise o.bad("--components", "none of the methods has a use for it: leave it out.")
     ridges = [m for m in methods if "alpha" in m.estimator_class()._get_param_names()]
-    if given["alphas"] not in ("auto", "none") and not ridges:
+    if given.alphas not in ("auto", "none") and not ridges:
         raise o.bad("--alphas", "none of the methods has an alpha to choose: leave it out.")
-    if kind == "numbers" and given["classifier"] != "svm":
+    if kind == "numbers" and given.classifier != "svm":
         raise o.bad("--classifier", "numbers are predicted without a classifier: leave it out.")
 
 
 def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:
     """The method, with a given number of components, or one chosen in every training part."""
-    from eigenkit.models import ComponentsCV
-
     if not takes_components(method, components):
         return method.make(**params)
     if components not in (None, "cv"):
@@ -321,28 +237,26 @@ def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> A
 
 
 # Options of compare that fit takes as well, and their defaults.
-_SHARED = {**{name: default for name, (_, default) in o.LEARNING.items()}, "components": None}
+_SHARED = {**o.LEARNING, "components": o.COMPONENTS}
 
 
-def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
+def _next_step(given: o.Given, record: dict[str, Any]) -> str:
     """The command that fits the recommended method; empty if there is none."""
-    from eigenkit.estimators.registry import find
-    from eigenkit.evaluation.record import from_dict
     from eigenkit.report.words import recommended
 
     best = recommended(from_dict(record))
     if best is None:
         return ""
-    words = ["eigenkit", "fit", given["data"], "--method", best.name]
+    words = ["eigenkit", "fit", given.data, "--method", best.name]
     if best.alpha is not None:
         words += ["--alpha", "cv"]
-        words += [] if given["alphas"] == "auto" else ["--alphas", given["alphas"]]
+        words += [] if given.alphas == "auto" else ["--alphas", given.alphas]
     method = find(best.name)
     unused = set() if method.views else {"views"}
-    unused |= set() if takes_components(method, given["components"]) else {"components"}
-    for name, default in _SHARED.items():
+    unused |= set() if takes_components(method, given.components) else {"components"}
+    for name, option in _SHARED.items():
         if name not in unused:
-            words += o.said_again(name, given[name], default)
+            words += o.said_again(name, getattr(given, name), option.default)
     return shlex.join([*words, "--out", "model.ek"])
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import functools
-import inspect
 import io
 import json
 import os
@@ -14,20 +12,23 @@ import textwrap
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from eigenkit.cli import _parsing
-from eigenkit.cli._options import bad, options_of
+from eigenkit.cli._options import bad
 from eigenkit.cli._parsing import width
 from eigenkit.cli._start import quickly, started
 from eigenkit.late import named
 
 FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
+# Commands that need no numbers, and so no stand-ins for parts of numpy.
+_LISTS = ("_methods:methods",)
 
 
 # Characters that an old code page may lack: ours, and those that word processors insert.
@@ -113,29 +114,21 @@ def cell(text: Any) -> str:
     return clean(text, 48)
 
 
-def command(name: str, home: str, models: bool = True) -> click.Command:
-    """The command that runs ``"module:function"``, which returns a :class:`Result`.
-
-    ``models`` says that it needs eigenkit.models, as most commands do.
-    """
-    function = named(f"eigenkit.cli.{home}")
-    own, shared = inspect.signature(function).parameters, getattr(function, "given", ())
+def command(home: str, words: str, options: Mapping[str, _parsing.Option], name: str) -> Any:
+    """The command done by ``"module:function"``, which is given values and returns a Result."""
 
     def run(**values: Any) -> None:
-        values["given"] = {name: values[name] for name in shared}
-        taken = {name: values[name] for name in own}
-        _run(functools.partial(function, **taken), models, values["debug"])
+        _run(home, SimpleNamespace(**values))
 
-    return _parsing.command(name, options_of(function), run, inspect.getdoc(function))
+    return _parsing.command(name, options, run, words)
 
 
-def _run(work: Callable[[], Result], models: bool, debug: bool) -> None:
+def _run(home: str, given: SimpleNamespace) -> None:
     try:
         with _warnings_as_notes() as notes:
-            if models:
-                quickly("eigenkit.models")
+            work = (named if home in _LISTS else quickly)(f"eigenkit.cli.{home}")
             started()
-            result = work()
+            result = work(given)
         _print(result, notes)
         if result.code:
             raise click.exceptions.Exit(result.code)
@@ -149,7 +142,7 @@ def _run(work: Callable[[], Result], models: bool, debug: bool) -> None:
         _let_go()
         raise click.exceptions.Exit(FAILED) from None
     except Exception as error:
-        if debug:
+        if given.debug:
             traceback.print_exc()
         if (usage := about_an_option(error)) is not None:
             raise usage from None

@@ -10,13 +10,34 @@ from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from scipy import sparse
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import clean, progress
-
-if TYPE_CHECKING:
-    from eigenkit.files import Block, Data, Reading, Source
+from eigenkit.estimators.registry import METHODS, find, gap_params
+from eigenkit.files import (
+    FORMATS,
+    Block,
+    Data,
+    Expected,
+    FileError,
+    Reading,
+    Source,
+    TooLargeError,
+    atomic,
+    open_file,
+    read,
+    write_table,
+)
+from eigenkit.files._checks import groups_in, incomplete, unlabelled
+from eigenkit.files._common import listed
+from eigenkit.files._repeats import repeated_rows
+from eigenkit.files._streams import Origin
+from eigenkit.files._targets import TASKS
+from eigenkit.models import MISSING, SCALES, TEXT_KINDS
 
 # Products with a sparse matrix pay below this share of entries, on more than a few numbers.
 _MOSTLY, _LARGE = 0.15, 100_000
@@ -26,10 +47,9 @@ _COPIES = 0.05
 _AT_ONCE = 10_000
 
 
-def reading(options: dict[str, Any], **more: Any) -> Reading:
+def reading(given: o.Given, **more: Any) -> Reading:
     """How to read a file, from the options of a command by their names."""
-    from eigenkit.files import FORMATS, Reading
-
+    options = vars(given)
     _check_words(options)
     if "task" in options:
         _check_choices(options)
@@ -55,23 +75,22 @@ def _check_words(options: dict[str, Any]) -> None:
         ) from None
 
 
-def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
+def checked_views(given: o.Given, names: list[str]) -> tuple[str, ...]:
     """The views, if the methods use views, and can skip missing values where these are kept.
 
     Without names any method may be used.
     """
-    from eigenkit.estimators.registry import find, gap_params
-    from eigenkit.models._features import methods_with_views
 
-    views, methods = o.split(given["views"]), [find(name) for name in names]
+    views, methods = o.split(given.views), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:
         raise o.bad("--views", f"{needing[0]} needs patterns of views: give one for each view.")
     if views and methods and not any(method.views for method in methods):
-        raise o.bad("--views", f"they are used only by {', '.join(methods_with_views())}.")
+        able = ", ".join(method.name for method in METHODS.values() if method.views)
+        raise o.bad("--views", f"they are used only by {able}.")
     try:
         for method in methods:
-            gap_params(method, given["missing"])
+            gap_params(method, given.missing)
     except ValueError as error:
         raise o.bad("--missing", str(error)) from None
     return views
@@ -88,22 +107,17 @@ def takes_components(method: Any, components: str | None) -> bool:
 
 def _check_choices(options: dict[str, Any]) -> None:
     """Options that must be one of a few words."""
-    from eigenkit.files._targets import TASKS
-    from eigenkit.models import MISSING, SCALES, TEXT_KINDS
-
     o.choice("--task", options["task"], TASKS)
     o.choice("--missing", options["missing"], MISSING)
     o.choice("--scale", options["scale"], SCALES)
     o.choice("--text-features", options["text_features"], TEXT_KINDS)
-    for name, (_, default) in o.TEXT.items():
-        if options[name] != default and not options["text"]:
+    for name, option in o.TEXT.items():
+        if options[name] != option.default and not options["text"]:
             raise o.bad(f"--{name.replace('_', '-')}", "it is used only with --text.")
 
 
 def load_data(path: str, options: Reading, missing: str = "error") -> Data:
     """The whole file, as a sparse matrix if most of it is zeros and no gaps are to be kept."""
-    from eigenkit.files import open_file, read
-
     with progress("reading") as advance:
         data = read(open_file(path, options), partial(Counter(advance).step, "reading"))
     _warn_of_labels_among_features(data.source)
@@ -116,9 +130,6 @@ def load_data(path: str, options: Reading, missing: str = "error") -> Data:
 
 def _stored_sparse(X: Any) -> Any:
     """A large dense matrix that is mostly zeros, as a sparse one."""
-    import numpy as np
-    from scipy import sparse
-
     if sparse.issparse(X) or X.size < _LARGE:
         return X
     # Counting stops as soon as there are too many entries.
@@ -132,9 +143,6 @@ def _stored_sparse(X: Any) -> Any:
 
 def load_both(path: str, test: str, options: Reading, missing: str) -> list[Data]:
     """Two files; the second is read like the first, with columns matched by name."""
-    from eigenkit.files import Expected
-    from eigenkit.files._streams import Origin
-
     Origin(test, options.max_bytes).head()  # fails early if there is no such file
     data = load_data(path, options, missing)
     source = data.source
@@ -156,8 +164,6 @@ def load_both(path: str, test: str, options: Reading, missing: str) -> list[Data
 
 def rows_of(data: Data) -> Block:
     """All rows; an error if none is left."""
-    from eigenkit.files import FileError
-
     block = data.block()
     if not len(block):
         raise FileError(data.source.path, "every row has a missing value: nothing is left.")
@@ -166,8 +172,6 @@ def rows_of(data: Data) -> Block:
 
 def _without_gaps(data: Data) -> Data:
     """The rows without missing values; a warning counts those left out."""
-    from eigenkit.files._checks import incomplete
-
     model = data.source.options.expected
     names = data.source.named_cells if model is None else model.categorical
     return _left(data, incomplete(data.block(), names), "a value")
@@ -175,11 +179,6 @@ def _without_gaps(data: Data) -> Data:
 
 def with_labels(data: Data, kind: str) -> Data:
     """The rows that have a label, where every row needs one; a warning counts those left out."""
-    import numpy as np
-
-    from eigenkit.files import FileError
-    from eigenkit.files._checks import unlabelled
-
     gaps = unlabelled(data.labels)
     if isinstance(data.labels, list) and kind != "labels":
         gaps = np.array([not cell for cell in data.labels])
@@ -190,8 +189,6 @@ def with_labels(data: Data, kind: str) -> Data:
 
 def _left(data: Data, gaps: Any, what: str) -> Data:
     """The rows without gaps, with their numbers in the file; a warning counts the others."""
-    import numpy as np
-
     n, gaps = int(np.sum(gaps)), np.broadcast_to(gaps, len(data.block()))
     if n == 0:
         return data
@@ -217,8 +214,6 @@ def _warn_of_labels_among_features(source: Source) -> None:
 
 
 def _features_that(names: list[str], one: str, more: str) -> str:
-    from eigenkit.files._common import listed
-
     many = len(names) > 1
     words = f"columns {more} and are features" if many else f"column {one} and is a feature"
     return f"{len(names)} {words} ({listed(names, 4)})"
@@ -226,9 +221,6 @@ def _features_that(names: list[str], one: str, more: str) -> str:
 
 def _warn_of_row_numbers(data: Data) -> None:
     """Warn of features that grow by one from row to row: they number the rows."""
-    import numpy as np
-    from scipy import sparse
-
     names = data.source.feature_names
     if data.source.options.expected or names is None or sparse.issparse(data.X) or len(data.X) < 10:
         return
@@ -244,9 +236,6 @@ def _warn_of_row_numbers(data: Data) -> None:
 
 def _warn_of_copies(data: Data) -> None:
     """Warn of copies: with some of them in other folds, any method that memorizes looks good."""
-    from eigenkit.files._checks import groups_in
-    from eigenkit.files._repeats import repeated_rows
-
     if data.source.options.expected is not None:
         return
     block, source = data.block(), data.source
@@ -269,8 +258,6 @@ def open_in_memory_or_blocks(
     missing: str = "error",
 ) -> tuple[Source, Data | None, bool]:
     """The file, its data (None if it is read in blocks), and whether it is read in blocks."""
-    from eigenkit.files import TooLargeError, open_file
-
     if not stream:
         try:
             data = load_data(path, options, missing)
@@ -285,8 +272,6 @@ def write_rows(
     place: Path | None, kind: str, names: list[str], blocks: Iterable[list[Any]], formulas: bool
 ) -> int:
     """Write a table to a file, or to the screen if there is none; the number of its rows."""
-    from eigenkit.files import atomic, write_table
-
     with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
         return write_table(stream, kind, names, blocks, formulas)
 

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
+
+import numpy as np
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
-from eigenkit.cli._parsing import Argument
-from eigenkit.cli._start import quickly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from eigenkit.files import atomic, check_output, write_table
 
 
-def example(
-    name: Annotated[
-        str | None, Argument(help="Which file to write; without a name, all files are listed.")
-    ] = None,
-    force: o.Force = False,
-) -> Result:
-    """Write a small file to try the other commands on."""
+def example(given: o.Given) -> Result:
+    name = given.name
     if name is None:
         rows = [[name, words] for name, (words, _) in FILES.items()]
         return Result({"files": list(FILES)}, table(["file", "what it holds"], rows))
     o.choice("NAME", name, FILES)
-    files = quickly("eigenkit.files")
-    place = files.check_output(name, force)
+    place = check_output(name, given.force)
     names, columns = FILES[name][1]()
-    with files.atomic(place) as stream:
-        files.write_table(stream, "csv", names, [columns])
+    with atomic(place) as stream:
+        write_table(stream, "csv", names, [columns])
     n = len(columns[0])
     return Result({"out": str(place), "rows": n}, f"wrote {n} rows to {clean(place)}")
 
 
 def _tags() -> tuple[list[str], list[Any]]:
     """Counts of words, and tags that depend on three themes behind them."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     n, words, tags, themes = 300, 30, 4, 3
     T = rng.gamma(0.5, size=(n, themes))
@@ -60,8 +51,6 @@ def _flowers() -> tuple[list[str], list[Any]]:
     """Fisher's irises by name, from scikit-learn's file: its loader takes a second to import."""
     from importlib.metadata import distribution
 
-    import numpy as np
-
     place = distribution("scikit-learn").locate_file("sklearn/datasets/data/iris.csv")
     lines = Path(str(place)).read_text().split()
     table = np.array([line.split(",") for line in lines[1:]])
@@ -72,8 +61,6 @@ def _flowers() -> tuple[list[str], list[Any]]:
 
 def _spectra() -> tuple[list[str], list[Any]]:
     """Smooth curves of a few substances, and how much of two of them there is."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     grid = np.linspace(0, 1, 60)
     peaks = np.exp(-(((grid - rng.random((5, 1))) / 0.12) ** 2))
@@ -85,8 +72,6 @@ def _spectra() -> tuple[list[str], list[Any]]:
 
 def _sensors() -> tuple[list[str], list[Any]]:
     """Two states seen by three instruments, each with errors of its own."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     state = rng.normal(size=(160, 2))
     widths = {"sound": 5, "light": 4, "heat": 3}

@@ -3,51 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
+
+import numpy as np
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
 from eigenkit.cli._data import load_data, reading
-from eigenkit.cli._parsing import Option
+from eigenkit.data import as_dense
+from eigenkit.files import FileError, atomic
+from eigenkit.models import Model, load
+from eigenkit.models._affine import (
+    components_map,
+    onnx_bytes,
+    scores_map,
+    through_components,
+    weight_table,
+)
+from eigenkit.shell import counted
 
-if TYPE_CHECKING:
-    from eigenkit.models import Model
 
-
-@o.takes(o.READING)
-def explain(
-    *,
-    model: o.ModelFile,
-    data: o.DataFile,
-    row: Annotated[
-        int,
-        Option(
-            "--row",
-            min=1,
-            help="Which row of the file, as reports count them: from 1, without the header.",
-        ),
-    ] = 1,
-    label: Annotated[
-        str | None,
-        Option("--label", help="Which class, label or response; by default those predicted."),
-    ] = None,
-    top: Annotated[int, Option("--top", min=1, help="How many features to show.")] = 5,
-    given: dict[str, Any],
-) -> Result:
-    """Show which features and components led to the labels of a row.
-
-    A score is that of the average training row plus what every feature adds to it.
-    """
-    from eigenkit.files import FileError
-    from eigenkit.models import load
-    from eigenkit.shell import counted
-
-    fitted = load(model)
+def explain(given: o.Given) -> Result:
+    data, row, fitted = given.data, given.row, load(given.model)
     whole = load_data(data, reading(given, expected=fitted.expected()))
     n = len(whole.block())
     if row > n:
         raise FileError(data, f"it has {counted(n, 'row')}: there is no row {row}.")
-    record = explained(fitted, data, whole.block(), row - 1, label, top)
+    record = explained(fitted, data, whole.block(), row - 1, given.label, given.top)
     kinds = fitted.how["found"].get("kinds") or {}
     return Result(record, "\n\n".join(_told(item, kinds) for item in record["labels"]))
 
@@ -56,10 +38,6 @@ def explained(
     model: Model, path: str, block: Any, row: int, label: str | None, top: int
 ) -> dict[str, Any]:
     """Scores of a row as sums over features, and over components."""
-    import numpy as np
-
-    from eigenkit.models._affine import components_map, scores_map, through_components
-
     to_scores = scores_map(model)
     x = _row_of(model, path, block, row)
     average = _average(model)
@@ -92,11 +70,6 @@ def explained(
 
 def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
     """The features of a row, filled in and not yet scaled."""
-    import numpy as np
-
-    from eigenkit.data import as_dense
-    from eigenkit.files import FileError
-
     x = as_dense(model.features.matrix(path, block)[[row]])[0].astype(float)
     if np.isnan(x).any():
         name = model.features.feature_names()[int(np.argmax(np.isnan(x)))]
@@ -106,8 +79,6 @@ def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
 
 def _average(model: Model) -> Any:
     """The mean of the training rows, or zeros if the estimator does not keep it."""
-    import numpy as np
-
     scale = model.features.scale
     for name in ("mean_", "x_mean_", "_x_mean"):
         mean = getattr(model.estimator, name, None)
@@ -117,8 +88,6 @@ def _average(model: Model) -> Any:
 
 
 def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
-    import numpy as np
-
     names = list(model.target.names)
     if label is not None:
         if label not in names:
@@ -157,28 +126,16 @@ def _written(value: float, kind: str | None) -> str:
     """
     if kind != "date":
         return f"{value:.4g}"
-    import numpy as np
 
     moment = np.datetime64(round(value * 1440), "m")
     return str(moment).replace("T00:00", "").replace("T", " ")
 
 
-def export(
-    model: o.ModelFile,
-    onnx: Annotated[str | None, Option("--onnx", help="Write the model as an ONNX file.")] = None,
-    csv: Annotated[
-        str | None, Option("--csv", help="Write the weights of all features as a table.")
-    ] = None,
-    force: o.Force = False,
-) -> Result:
-    """Write a model for other programs: components and scores as affine maps of the features."""
-    from eigenkit.files import atomic
-    from eigenkit.models import load
-    from eigenkit.models._affine import onnx_bytes, weight_table
-
+def export(given: o.Given) -> Result:
+    model, onnx, csv = given.model, given.onnx, given.csv
     if onnx is None and csv is None:
         raise o.bad("--onnx", "nothing to write: give --onnx FILE or --csv FILE.")
-    wrote = [str(place) for place in o.outputs([model], force, onnx, csv) if place]
+    wrote = [str(place) for place in o.outputs([model], given.force, onnx, csv) if place]
     fitted = load(model)
     if fitted.features.missing == "keep":
         warnings.warn(

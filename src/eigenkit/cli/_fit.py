@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, keeping, progress, saying
@@ -27,83 +27,32 @@ from eigenkit.cli._inspect import (
     summary,
     with_stability,
 )
+from eigenkit.estimators.registry import find
+from eigenkit.evaluation import auto_alphas
+from eigenkit.files import Reading
+from eigenkit.files._errors import Skipped, hinting
+from eigenkit.models import Model, fit_model, save
 
-if TYPE_CHECKING:
-    from eigenkit.files import Reading
-    from eigenkit.files._errors import Skipped
-    from eigenkit.models import Model
-
-
-_FITTING: o.Group = {
-    "alpha": o.option(
-        "Ridge: a number, or cv to choose it by cross-validation; by default the method's own, "
-        "which is 1 for most."
-    ),
-    "alphas": o.option("With --alpha cv: the values to choose from, separated by commas."),
-    "cv": o.option("Folds of every cross-validation; 5 by default.", kind=int, min=2),
-    "components": o.COMPONENTS,
-    "quality": o.option(
-        "Measure the model by cross-validation; done by default if all rows fit in memory.",
-        kind=bool,
-    ),
-    "classifier": o.option(
-        "On top of a projection: svm, or gaussian, which follow and merge can update.",
-        default="svm",
-    ),
-    "stability": o.option(
-        "Fit again on this many resamples, and say how stable the weights are.", kind=int, min=10
-    ),
-    "set_": o.SET,
-    "stream": o.option(
-        "Read the file in blocks and keep none in memory; the default if the file is too large.",
-        kind=bool,
-    ),
-    "checkpoint": o.option(
-        "Read in blocks and keep the state in this file, from which an interrupted fit continues."
-    ),
-    "on_error": o.ON_ERROR,
-    "dask": o.option("Fit on a cluster: local, or the address of a scheduler (tls://...)."),
-    "unencrypted": o.option(
-        "With --dask: allow a scheduler without encryption.", "--unencrypted", default=False
-    ),
-}
 _NOT_ON_CLUSTERS = ("checkpoint", "stability", "groups")
 # Those that the library knows by the same names.
 _AS_GIVEN = ("task", "classifier", "scale", "checkpoint", "random_state")
 
 
-@o.takes(_FITTING, o.LEARNING)
-def fit(
-    *,
-    data: o.DataFile,
-    out: o.ModelOut,
-    method: o.Method = "cca",
-    given: dict[str, Any],
-    force: o.Force = False,
-) -> Result:
-    """Fit a method on a file and keep the whole pipeline as a model file.
-
-    In every fold of a cross-validation, the values for missing entries and the scaling are learned
-    on the training rows.
-    """
-    from eigenkit.estimators.registry import find
-    from eigenkit.files._errors import hinting
-    from eigenkit.models import fit_model
-
-    found, how = find(o.method_name(method)), _chosen(given)
-    options = reading(given, stream=False)
-    (place,) = o.outputs([data, given["label_list"]], force, out, state=given["checkpoint"])
+def fit(given: o.Given) -> Result:
+    found, how = find(o.method_name(given.method)), _chosen(given)
+    options, data = reading(given, stream=False), given.data
+    (place,) = o.outputs([data, given.label_list], given.force, given.out, state=given.checkpoint)
     how |= _for_method(found, how, given)
-    if given["dask"] is not None:
-        return _on_cluster(data, place, found.name, options, how, given)
+    if given.dask is not None:
+        return _on_cluster(given, place, found.name, options, how)
     stream, may_stream = _in_blocks(found, how, given)
     with hinting():
         source, whole, blocks = open_in_memory_or_blocks(
-            data, options, stream, may_stream, given["missing"]
+            data, options, stream, may_stream, given.missing
         )
-    stability, checkpoint = given["stability"], given["checkpoint"]
-    check_stability(stability, blocks, given["missing"])
-    if given["quality"] and blocks:
+    stability, checkpoint = given.stability, given.checkpoint
+    check_stability(stability, blocks, given.missing)
+    if given.quality and blocks:
         raise o.bad("--quality", IN_MEMORY)
     with keeping(checkpoint), progress("fitting") as advance, hinting():
         told = {"tick": Counter(advance).step, "say": saying()}
@@ -113,49 +62,49 @@ def fit(
     lines += [*quality_lines(model), *_cannot_go_on(model, checkpoint)]
     if stability is not None and whole is not None:
         with progress("resampling") as advance:
-            model = with_stability(model, whole, stability, given["random_state"], advance)
+            model = with_stability(model, whole, stability, given.random_state, advance)
         lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
     after = ["next:", *(f"  {step}" for step in next_steps(place))]
     return _kept(model, place, lines, after, bad)
 
 
-def _chosen(given: dict[str, Any]) -> dict[str, Any]:
+def _chosen(given: o.Given) -> dict[str, Any]:
     """The options of the fit by the names of the library, before the method is looked at."""
-    ridge, grid = _alpha(given["alpha"], given["alphas"])
-    number = given["components"]
+    ridge, grid = _alpha(given.alpha, given.alphas)
+    number = given.components
     number = number if number in (None, "cv") else o.count("--components", number)
-    o.choice("--on-error", given["on_error"], ("raise", "skip"))
-    o.choice("--classifier", given["classifier"], ("svm", "gaussian"))
-    how = {name: given[name] for name in _AS_GIVEN} | o.feature_options(given)
-    how["quality"] = given["quality"] is not False
+    o.choice("--on-error", given.on_error, ("raise", "skip"))
+    o.choice("--classifier", given.classifier, ("svm", "gaussian"))
+    how = {name: getattr(given, name) for name in _AS_GIVEN} | o.feature_options(given)
+    how["quality"] = given.quality is not False
     params = {"alpha": ridge, "n_components": number}
-    return {**how, "params": params, "alphas": grid, "cv": given["cv"] or 5}
+    return {**how, "params": params, "alphas": grid, "cv": given.cv or 5}
 
 
-def _for_method(found: Any, how: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _for_method(found: Any, how: dict[str, Any], given: o.Given) -> dict[str, Any]:
     """What the method makes of its parameters, number of components and views."""
-    params = parameters(found, given["set_"], **how["params"])
+    params = parameters(found, given.set_, **how["params"])
     if how["classifier"] != "svm" and found.kind == "classifier":
         raise o.bad("--classifier", f"{found.name} predicts by itself: leave it out.")
-    components = _components(found, given["components"], params)
+    components = _components(found, given.components, params)
     views = checked_views(given, [found.name])
-    in_parts = given["stream"] or given["checkpoint"] or given["dask"]
-    if given["quality"] and in_parts:
+    in_parts = given.stream or given.checkpoint or given.dask
+    if given.quality and in_parts:
         raise o.bad("--quality", IN_MEMORY)
     measured = how["quality"] and not in_parts
-    if given["cv"] is not None and not measured and how["alphas"] is None and components is None:
+    if given.cv is not None and not measured and how["alphas"] is None and components is None:
         raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
-    if given["unencrypted"] and given["dask"] is None:
+    if given.unencrypted and given.dask is None:
         raise o.bad("--unencrypted", "it is used only with --dask.")
     return {"params": params, "components": components, "views": views}
 
 
-def _in_blocks(found: Any, how: dict[str, Any], given: dict[str, Any]) -> tuple[bool | None, bool]:
+def _in_blocks(found: Any, how: dict[str, Any], given: o.Given) -> tuple[bool | None, bool]:
     """Whether to read in blocks, None if only a file that is too large, and whether one may."""
-    stream, may_stream = given["stream"], found.streams and given["missing"] != "keep"
-    if stream and given["missing"] == "keep":
+    stream, may_stream = given.stream, found.streams and given.missing != "keep"
+    if stream and given.missing == "keep":
         raise o.bad("--missing", "keep needs all rows in memory.")
-    if given["checkpoint"] is None:
+    if given.checkpoint is None:
         return stream, may_stream
     if stream is False:
         raise o.bad("--checkpoint", "it needs blocks, but --no-stream is given.")
@@ -172,8 +121,6 @@ def _kept(
     model: Model, place: Path, before: list[str], after: Sequence[str], bad: Skipped
 ) -> Result:
     """Write the model, and say so between the lines ``before`` and ``after``."""
-    from eigenkit.models import save
-
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
     if "skipped" in model.how:
@@ -189,18 +136,12 @@ def _cannot_go_on(model: Any, checkpoint: str | None) -> list[str]:
 
 
 def _on_cluster(
-    data: str,
-    place: Path,
-    name: str,
-    options: Reading,
-    how: dict[str, Any],
-    given: dict[str, Any],
+    given: o.Given, place: Path, name: str, options: Reading, how: dict[str, Any]
 ) -> Result:
-    from eigenkit.files._errors import Skipped, hinting
     from eigenkit.models._dask_fit import connected, fit_on_cluster
 
     plain = how["scale"] == "none" and how["missing"] == "error" and not how["views"]
-    others = how["alphas"], how["components"], *(given[k] for k in _NOT_ON_CLUSTERS)
+    others = how["alphas"], how["components"], *(getattr(given, k) for k in _NOT_ON_CLUSTERS)
     if not plain or any(other is not None for other in others):
         raise o.bad(
             "--dask",
@@ -208,11 +149,11 @@ def _on_cluster(
             "--checkpoint or --stability, and methods that would choose the number of "
             "components need --components.",
         )
-    bad, address = Skipped(), given["dask"]
+    bad, address, data = Skipped(), given.dask, given.data
     if address != "local":  # workers run in folders of their own
         data = str(Path(data).absolute())
     how = {key: how[key] for key in ("task", "params", "classifier")}
-    with connected(address, unencrypted=given["unencrypted"]) as client, hinting():
+    with connected(address, unencrypted=given.unencrypted) as client, hinting():
         model = fit_on_cluster(client, data, name, options, **how, bad=bad)
     return _kept(model, place, [*skipped_lines(bad, model), summary(model)], (), bad)
 
@@ -258,6 +199,4 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | str | None, A
         return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
         return "cv", o.numbers("--alphas", alphas)
-    from eigenkit.evaluation import auto_alphas
-
     return "cv", auto_alphas

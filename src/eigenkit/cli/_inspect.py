@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
+
+import numpy as np
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, cell, clean, table, wrapped
 from eigenkit.cli._data import found_line
-from eigenkit.cli._parsing import Option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigenkit.files import Data
-    from eigenkit.files._errors import Skipped
-    from eigenkit.models import Model
+from eigenkit.estimators.registry import find
+from eigenkit.evaluation.record import to_dict, write_atomically
+from eigenkit.files import Data
+from eigenkit.files._checks import groups_in
+from eigenkit.files._common import listed
+from eigenkit.files._errors import Skipped
+from eigenkit.models import Model, load
+from eigenkit.models._features import view_columns
+from eigenkit.numerics.tolerances import SUM_ROUNDING
+from eigenkit.shell import counted
 
 # Features per component whose stability is kept in the model file, the most stable first.
 _MOST = 30
 
 
-def inspect(
-    model: o.ModelFile,
-    top: Annotated[int, Option(min=0, help="Features to show per component.")] = 5,
-    report: Annotated[str | None, Option("--report", help="Write it as one HTML file.")] = None,
-    force: o.Force = False,
-) -> Result:
-    """Show what a model is, how and on what it was fitted, and the weights of its components."""
-    from eigenkit.models import load
-
-    (place,) = o.outputs([model], force, report)
+def inspect(given: o.Given) -> Result:
+    model, top = given.model, given.top
+    (place,) = o.outputs([model], given.force, given.report)
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
     told, facts = [summary(fitted), *quality_lines(fitted)], _facts(fitted)
@@ -43,7 +40,6 @@ def inspect(
     if fitted.how.get("stability") and top:
         lines += stability_lines(fitted.how["stability"], fitted.features.n_features, top)
     if place is not None:
-        from eigenkit.evaluation.record import write_atomically
         from eigenkit.report.model_page import model_html
 
         named = {**record, "name": Path(model).name}
@@ -83,8 +79,6 @@ def describe(model: Model) -> dict[str, Any]:
 
 def _views(model: Model) -> list[dict[str, Any]]:
     """The pattern of each view, its number of features and, with kernels, its weight."""
-    from eigenkit.models._features import view_columns
-
     patterns = model.how.get("views")
     if not patterns:  # several kernels may all have all features
         return []
@@ -97,17 +91,12 @@ def _views(model: Model) -> list[dict[str, Any]]:
 
 
 def _view_words(view: dict[str, Any]) -> str:
-    from eigenkit.shell import counted
-
     share = f", weight {view['weight']:.3f}" if "weight" in view else ""
     return f"{view['view']} ({counted(view['n_features'], 'feature')}{share})"
 
 
 def summary(model: Model) -> str:
     """A model in one line."""
-
-    from eigenkit.shell import counted
-
     d, how = describe(model), model.how
     rows, features = counted(how["n_rows"], "row"), counted(d["n_features"], "feature")
     parts = [f"{d['method']} on {rows} and {features}"]
@@ -127,8 +116,6 @@ def summary(model: Model) -> str:
 
 def _other_than_predicts(model: Model) -> str:
     """A note on classifiers such as LDA, which predict with all components, kept or not."""
-    from eigenkit.estimators.registry import find
-
     method, n = find(model.method), model.how["params"].get("n_components")
     alone = method.kind == "classifier" and not method.picks_components
     return " (predictions use all)" if alone and n is not None else ""
@@ -164,8 +151,6 @@ def quality_lines(model: Model) -> list[str]:
 
 def _no_better(quality: dict[str, Any]) -> list[str]:
     """A sentence if the features have not helped."""
-    from eigenkit.numerics.tolerances import SUM_ROUNDING
-
     otherwise = quality.get("without_features")
     if otherwise is None or quality["mean"] > otherwise + SUM_ROUNDING:
         return []
@@ -200,8 +185,6 @@ def _chosen_where(chosen: list[str], nested: bool | None) -> str:
 
 def _facts(model: Model) -> dict[str, str]:
     """How the model was fitted: the facts that apply to it."""
-    from eigenkit.files._common import listed
-
     how, d = model.how, describe(model)
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
     facts = {
@@ -242,8 +225,6 @@ def _skipped_words(how: dict[str, Any]) -> str:
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:
     """The features with the largest weights, per component."""
-    import numpy as np
-
     weights = model.weights
     if weights is None or not top or weights.shape[1] != model.features.n_features:
         return []
@@ -285,7 +266,6 @@ def with_stability(
 ) -> Model:
     """The model, with what resampling says about the weights of its features."""
     from eigenkit.analysis import bootstrap
-    from eigenkit.files._checks import groups_in
 
     path, block = data.source.path, data.block()
     found = bootstrap(
@@ -303,10 +283,6 @@ def with_stability(
 
 def _told(found: Any, names: list[str]) -> dict[str, Any]:
     """Plain values: for every component, the features that are selected most often."""
-    import numpy as np
-
-    from eigenkit.evaluation.record import to_dict  # what is no number is None
-
     weights, components = found.weights, []
     for j in range(weights.estimate.shape[1]):
         size = np.abs(weights.estimate[:, j])

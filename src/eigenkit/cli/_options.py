@@ -2,132 +2,114 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
 from eigenkit.cli._parsing import Argument, Option
 
-DataFile = Annotated[
-    str,
-    Argument(
-        help="CSV, TSV, svmlight, ARFF, NPZ or Parquet, also in gzip or bz2; - is standard input."
-    ),
-]
-ModelFile = Annotated[str, Argument(help="A model written by fit.")]
-ModelOut = Annotated[str, Option("--out", "-o", help="The model file to write.")]
-Method = Annotated[str, Option("--method", "-m", help="The method; eigenkit methods lists all.")]
-Force = Annotated[bool, Option("--force", help="Replace an output that exists.")]
-KeepFormulas = Annotated[
-    bool,
-    Option(
-        "--keep-formulas",
-        help="Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, "
-        "because a spreadsheet would run it.",
-    ),
-]
-
-RandomState = Annotated[
-    int,
-    Option("--random-state", "--seed", min=0, max=2**32 - 1, help="Seed of all random choices."),
-]
-# Groups of options: name -> (annotation, default). A command takes a group with :func:`takes`.
-Group = dict[str, tuple[Any, Any]]
-
-
-def option(
-    words: str, *names: str, kind: Any = str, default: Any = None, **limits: Any
-) -> tuple[Any, Any]:
-    """An entry of a group, of the type of its default if it has one."""
-    kind = kind if default is None else type(default)
-    return Annotated[kind, Option(*names, help=words, **limits)], default
-
-
-# Options that several commands have with others of their own.
-COMPONENTS = option(
+DATA = Argument(
+    "CSV, TSV, svmlight, ARFF, NPZ or Parquet, also in gzip or bz2; - is standard input.",
+    required=True,
+)
+MODEL = Argument("A model written by fit.", required=True)
+MODEL_OUT = Option("The model file to write.", "--out", "-o", required=True)
+METHOD = Option("The method; eigenkit methods lists all.", "--method", "-m", default="cca")
+FORCE = Option("Replace an output that exists.", default=False)
+KEEP_FORMULAS = Option(
+    "Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, because a "
+    "spreadsheet would run it.",
+    default=False,
+)
+RANDOM_STATE = Option(
+    "Seed of all random choices.", "--random-state", "--seed", default=0, min=0, max=2**32 - 1
+)
+COMPONENTS = Option(
     "Number of components, or cv to choose it by cross-validation; by default all, and cv for "
     "methods that need a number, such as PLS.",
     "--components",
 )
-SET = option(
+SET = Option(
     "Another parameter of the method: name=value, with numbers, true, false, null, text, or "
     "several numbers separated by commas.",
     "--set",
-    kind=list[str],
+    multiple=True,
 )
-ON_ERROR = option("What to do about bad rows: raise an error, or skip them.", default="raise")
+ON_ERROR = Option("What to do about bad rows: raise an error, or skip them.", default="raise")
 
-# Options of every command, whether its signature has them or not.
-_TALKING: Group = {
-    "as_json": option("Print the result as one JSON object.", "--json", default=False),
-    "debug": option("Show where an error came from.", "--debug", default=False),
+# What a command is given: the values of its options by their names.
+Given = SimpleNamespace
+# Groups of options that several commands take.
+Group = dict[str, Option]
+# Those of every command.
+TALKING: Group = {
+    "as_json": Option("Print the result as one JSON object.", "--json", default=False),
+    "debug": Option("Show where an error came from.", default=False),
 }
 READING: Group = {
-    "format_": option("Format of the file, if it cannot be detected.", "--format"),
-    "delimiter": option(
+    "format_": Option("Format of the file, if it cannot be detected.", "--format"),
+    "delimiter": Option(
         "What separates columns: a character, or comma, tab, semicolon, pipe, space."
     ),
-    "encoding": option("Encoding of a text file."),
-    "header": option("Whether the first row holds names.", kind=bool),
-    "decimal": option("Decimal mark in numbers, if it is not the point: a character, or comma."),
-    "thousands": option(
+    "encoding": Option("Encoding of a text file."),
+    "header": Option("Whether the first row holds names.", kind=bool),
+    "decimal": Option("Decimal mark in numbers, if it is not the point: a character, or comma."),
+    "thousands": Option(
         "Mark between thousands in numbers: a character, or comma, point, space, apostrophe."
     ),
-    "comment": option("Leave out lines that begin with this."),
-    "dtype": option("float64 or float32.", default="float64"),
-    "max_memory": option("The most memory that the numbers of a file may use.", default="4G"),
+    "comment": Option("Leave out lines that begin with this."),
+    "dtype": Option("float64 or float32.", default="float64"),
+    "max_memory": Option("The most memory that the numbers of a file may use.", default="4G"),
 }
 TEXT: Group = {
-    "text_features": option("How text becomes features: tfidf or hashing.", default="tfidf"),
-    "text_size": option(
+    "text_features": Option("How text becomes features: tfidf or hashing.", default="tfidf"),
+    "text_size": Option(
         "The largest number of features for a column of text.", default=65536, min=1
     ),
-    "ngrams": option("Sequences of up to this many words are features.", default=1, min=1),
+    "ngrams": Option("Sequences of up to this many words are features.", default=1, min=1),
 }
 LEARNING: Group = {
-    "labels": option(
+    "labels": Option(
         "Label columns: names, patterns or positions (1 first, -1 last), separated by commas; "
         "for NPZ the name of the array.",
-        kind=list[str],
+        multiple=True,
     ),
-    "label_separator": option("Character between several labels in one column."),
-    "label_list": option("Mulan's XML file with the labels of an ARFF file."),
-    "task": option("What the labels are: classes, labels or numbers; detected by default."),
-    "text": option("Columns of text to turn into features.", kind=list[str]),
+    "label_separator": Option("Character between several labels in one column."),
+    "label_list": Option("Mulan's XML file with the labels of an ARFF file."),
+    "task": Option("What the labels are: classes, labels or numbers; detected by default."),
+    "text": Option("Columns of text to turn into features.", multiple=True),
     **TEXT,
-    "categorical": option(
-        "Columns of categories; each category becomes a feature.", kind=list[str]
-    ),
-    "ignore": option("Columns to leave out.", kind=list[str]),
-    "index": option(
+    "categorical": Option("Columns of categories; each category becomes a feature.", multiple=True),
+    "ignore": Option("Columns to leave out.", multiple=True),
+    "index": Option(
         "The column that names the rows; by default the first column, if it has no name."
     ),
-    "groups": option(
+    "groups": Option(
         "The column that says which rows belong together, such as those of one patient: no fold "
         "divides a group, and test exchanges rows within groups."
     ),
-    "views": option(
+    "views": Option(
         "Patterns of features that belong together, one for each view, separated by commas or "
         "given as separate arguments: for multiview_cca, rgcca and kernels_*.",
-        kind=list[str],
+        multiple=True,
     ),
-    "missing": option(
+    "missing": Option(
         "Missing values: error, drop the row, the mean or median of the column, or keep them "
         "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca).",
         default="error",
     ),
     **READING,
-    "index_base": option("Number of the first feature in svmlight files.", kind=int, min=0, max=1),
-    "scale": option(
+    "index_base": Option("Number of the first feature in svmlight files.", kind=int, min=0, max=1),
+    "scale": Option(
         "Divide features by their standard deviation (standard) or largest size (maxabs), or none.",
         default="none",
     ),
-    "random_state": (RandomState, 0),
-    "max_features": option(
+    "random_state": RANDOM_STATE,
+    "max_features": Option(
         "The most features allowed; in a sparse file, the highest feature number.",
         default=50_000_000,
         min=1,
@@ -135,31 +117,10 @@ LEARNING: Group = {
 }
 
 
-def feature_options(given: dict[str, Any]) -> dict[str, Any]:
+def feature_options(given: Given) -> dict[str, Any]:
     """The options on features, by the names of the library."""
-    words = {name.replace("features", "kind"): given[name] for name in TEXT}
-    return {"missing": given["missing"], **words}
-
-
-def takes(*groups: Group) -> Callable[[Callable[..., Any]], Any]:
-    """Give a command the options of groups, which it receives as one dict, ``given``.
-
-    The help lists them where ``given`` stands in the signature.
-    """
-
-    def mark(function: Any) -> Any:
-        function.given = {name: option for group in groups for name, option in group.items()}
-        return function
-
-    return mark
-
-
-def options_of(function: Any) -> Group:
-    """All arguments and options of a command, including those that every command has."""
-    found: Group = {}
-    for p in inspect.signature(function, eval_str=True).parameters.values():
-        found |= function.given if p.name == "given" else {p.name: (p.annotation, p.default)}
-    return found | {name: option for name, option in _TALKING.items() if name not in found}
+    words = {name.replace("features", "kind"): getattr(given, name) for name in TEXT}
+    return {"missing": given.missing, **words}
 
 
 def split(items: list[str] | None) -> tuple[str, ...]:

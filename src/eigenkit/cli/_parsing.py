@@ -1,8 +1,4 @@
-"""Commands of click, made from the signatures of functions.
-
-``Annotated[kind, Option(...)]`` makes a parameter an option, ``Argument`` makes it a positional
-argument. A parameter without a default is required.
-"""
+"""Commands of click, made from functions and a table of what each takes."""
 
 from __future__ import annotations
 
@@ -10,10 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from inspect import Parameter
-from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import click
 
@@ -31,18 +24,39 @@ def print_error(message: str, code: int) -> None:
 
 
 class Option:
-    """An option; by default it is named after its parameter."""
+    """An option, named after its parameter unless it has ``names``, and of the type of its default.
 
-    def __init__(self, *names: str, help: str, show_default: bool = True, **limits: Any) -> None:
-        self.names, self.limits = names, limits
-        self.shown = {"help": help, "show_default": show_default}
+    ``more`` are the limits of a number (``min``, ``max_open``, ...), and settings of click.
+    """
+
+    def __init__(
+        self, words: str, *names: str, kind: Any = str, default: Any = None, **more: Any
+    ) -> None:
+        self.words, self.names, self.default = words, names, default
+        self.kind = kind if default is None else type(default)
+        self.limits = {key: more.pop(key) for key in [*more] if key.startswith(("min", "max"))}
+        self.more = more if "required" in more else {"default": default, **more}
+
+    def made(self, name: str) -> click.Parameter:
+        """The option of click for a parameter."""
+        dashed, flag = name.replace("_", "-"), self.kind is bool
+        # Only what is not off already can be turned off.
+        off = f"/--no-{dashed}" if flag and self.default is not False else ""
+        names = self.names or (f"--{dashed}{off}",)
+        ranges = {int: click.IntRange, float: click.FloatRange}
+        kind = ranges[self.kind](**self.limits) if self.limits else self.kind
+        given = {"is_flag": True} if flag else {"type": kind}
+        return click.Option([*names, name], help=self.words, **given, **self.more)
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(Option):
     """A positional argument."""
 
-    help: str
+    def made(self, name: str) -> click.Parameter:
+        """The argument of click for a parameter."""
+        found = _Argument([name], **self.more)
+        found.words = self.words
+        return found
 
 
 class _Argument(click.Argument):
@@ -76,7 +90,7 @@ class Group(_Described, click.Group):
     """Commands in the order of a day's work, each made when it is needed."""
 
     def __init__(
-        self, name: str, makers: Mapping[str, Callable[[], click.Command]], **more: Any
+        self, name: str, makers: Mapping[str, Callable[[str], click.Command]], **more: Any
     ) -> None:
         super().__init__(name, context_settings=SETTINGS, **more)
         self.makers = makers
@@ -100,7 +114,7 @@ class Group(_Described, click.Group):
         """The command; for an unknown name all are made, so that click can suggest one of them."""
         for name in [cmd_name] if cmd_name in self.makers else self.makers:
             if name not in self.commands:
-                self.add_command(self.makers[name]())
+                self.add_command(self.makers[name](name))
         return super().get_command(ctx, cmd_name)
 
 
@@ -145,41 +159,12 @@ def _repeated(option: str, args: list[str]) -> list[str]:
 
 
 def command(
-    name: str,
-    options: Mapping[str, tuple[Any, Any]],
-    run: Callable[..., None],
-    help: str | None,
+    name: str, options: Mapping[str, Option], run: Callable[..., None], help: str | None
 ) -> click.Command:
-    """The command that calls a function by the names of its parameters.
-
-    For every parameter there is an annotation and a default.
-    """
+    """The command that calls a function with what is given for each of its parameters."""
 
     def call(**values: Any) -> None:
         run(**{k: (list(v) or None) if isinstance(v, tuple) else v for k, v in values.items()})
 
-    params = [_parameter(key, *option) for key, option in options.items()]
+    params = [option.made(key) for key, option in options.items()]
     return Command(name, params=params, callback=call, help=help, context_settings=SETTINGS)
-
-
-def _type(of: type, limits: dict[str, Any]) -> Any:
-    return {int: click.IntRange, float: click.FloatRange}[of](**limits) if limits else of
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> click.Parameter:
-    """The option or argument for a parameter."""
-    kind, said = get_args(annotation)
-    if NoneType in get_args(kind):
-        kind = next(k for k in get_args(kind) if k is not NoneType)
-    many = get_origin(kind) is list
-    of = get_args(kind)[0] if many else kind
-    required = default is Parameter.empty
-    given: dict[str, Any] = {"required": required} | ({} if required else {"default": default})
-    if isinstance(said, Argument):
-        found = _Argument([name], type=of, nargs=-1 if many else 1, **given)
-        found.words = said.help
-        return found
-    dashed = name.replace("_", "-")
-    names = said.names or ((f"--{dashed}/--no-{dashed}",) if of is bool else (f"--{dashed}",))
-    given |= {"is_flag": True} if of is bool else {"type": _type(of, said.limits)}
-    return click.Option([*names, name], multiple=many, **said.shown, **given)

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean
-from eigenkit.cli._parsing import Argument, Option, width
-from eigenkit.cli._start import quickly
+from eigenkit.cli._parsing import width
+from eigenkit.evaluation.record import from_dict, read_record, write_atomically, write_record
 
 
-def report(
-    runs: Annotated[
-        list[str],
-        Argument(help="Records written by compare --out; several are shown side by side."),
-    ],
-    html: Annotated[str | None, Option("--html", help="Write it as one HTML file.")] = None,
-    force: o.Force = False,
-) -> Result:
-    """Show an earlier run again without computing anything, or several runs side by side."""
-    quickly("eigenkit.files")
-    from eigenkit.evaluation.record import read_record
-
-    o.outputs(runs, force, html)
-    records = {path: read_record(path) for path in runs}
+def report(given: o.Given) -> Result:
+    html = given.html
+    o.outputs(given.runs, given.force, html)
+    records = {path: read_record(path) for path in given.runs}
     if len(records) == 1:
         return show(next(iter(records.values())), None, html, [])
-    from eigenkit.evaluation.record import write_atomically
     from eigenkit.report import compare_html, compare_text
 
     named = dict(zip(_short_names(list(records)), records.values(), strict=True))
@@ -51,7 +40,6 @@ def _short_names(paths: list[str]) -> list[str]:
 
 def show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
     """Write the files that are wanted, and show the run."""
-    from eigenkit.evaluation.record import from_dict, write_record
     from eigenkit.report import render_text, write_html
     from eigenkit.report.words import before_fit
 

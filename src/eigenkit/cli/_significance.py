@@ -3,70 +3,42 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from eigenkit.analysis import PermutationTest, permutation_test
+from eigenkit.analysis._sides import check_testable
+from eigenkit.analysis.permutation import STATISTICS
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
 from eigenkit.cli._data import checked_views, found_line, load_data, reading, rows_of
 from eigenkit.cli._fit import parameters
-
-if TYPE_CHECKING:
-    from eigenkit.analysis import PermutationTest
-    from eigenkit.estimators.registry import Method
-
-
-_TESTING: o.Group = {
-    "permutations": o.option("Number of permutations.", default=999, min=1),
-    "statistic": o.option(
-        "wilks, trace or roy; auto is wilks for correlations, else trace.", default="auto"
-    ),
-    "level": o.option("Significance level.", default=0.05, min=0.0, max=1.0),
-    "nuisance": o.option(
-        "Features (names or patterns) whose influence is removed.", kind=list[str]
-    ),
-    "alpha": o.option("Ridge.", kind=float, min=0.0),
-    "components": o.option("Number of components; by default all.", kind=int, min=1),
-    "set_": o.SET,
-    "jobs": o.option("Number of processes; -1 for one per core.", default=1),
-}
+from eigenkit.estimators.registry import METHODS, Method, find, view_params
+from eigenkit.files._checks import groups_in
+from eigenkit.files._targets import target_in
+from eigenkit.models._features import learn_features, view_columns
+from eigenkit.models._fitting import check_target
 
 
-@o.takes(_TESTING, o.LEARNING)
-def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str, Any]) -> Result:
-    """Test which components of a method are more than chance, by permutations.
-
-    Features are made from the whole file, as in compare. The views of multiview_cca are tested
-    against each other, without labels.
-    """
-    name = o.method_name(method)
+def significance(given: o.Given) -> Result:
+    data, name = given.data, o.method_name(given.method)
     options = reading(given)
-    from eigenkit.analysis import permutation_test
-    from eigenkit.analysis.permutation import STATISTICS
-    from eigenkit.estimators.registry import find
-    from eigenkit.files._checks import groups_in
-    from eigenkit.files._targets import target_in
-    from eigenkit.models._features import learn_features, view_columns, view_params
-    from eigenkit.models._fitting import check_target
-
-    o.choice("--statistic", given["statistic"], STATISTICS)
+    o.choice("--statistic", given.statistic, STATISTICS)
     chosen = _testable(find(name))
-    params = parameters(
-        chosen, given["set_"], alpha=given["alpha"], n_components=given["components"]
-    )
-    if given["missing"] == "keep":
+    params = parameters(chosen, given.set_, alpha=given.alpha, n_components=given.components)
+    if given.missing == "keep":
         raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
     views = checked_views(given, [name])
-    whole = load_data(data, options, given["missing"])
+    whole = load_data(data, options, given.missing)
     block, source = rows_of(whole), whole.source
     y = None
     if not chosen.needs_views:
-        target = target_in(source, block.labels, given["task"])
+        target = target_in(source, block.labels, given.task)
         check_target(data, chosen, target, _can_be_tested)
         y = target.encode(data, block.labels)
-    how = {"scale": given["scale"], **o.feature_options(given)}
+    how = {"scale": given.scale, **o.feature_options(given)}
     learned = learn_features(source, lambda: [block], **how)
     X, names = learned.matrix(data, block), learned.feature_names()
-    own, aside = _parted(names, o.split(given["nuisance"]))
+    own, aside = _parted(names, o.split(given.nuisance))
     told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
     with progress("permuting") as advance:
         found = permutation_test(
@@ -75,20 +47,18 @@ def significance(*, data: o.DataFile, method: o.Method = "cca", given: dict[str,
             y,
             nuisance=X[:, aside] if aside else None,
             groups=groups_in(source, block),
-            statistic=given["statistic"],
-            n_permutations=given["permutations"],
-            random_state=given["random_state"],
-            n_jobs=given["jobs"],
+            statistic=given.statistic,
+            n_permutations=given.permutations,
+            random_state=given.random_state,
+            n_jobs=given.jobs,
             progress=advance,
         )
-    head, level = found_line(data, source.found), given["level"]
+    head, level = found_line(data, source.found), given.level
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
 
 def _testable(method: Method) -> Method:
     """The method, if its components can be tested."""
-    from eigenkit.estimators.registry import METHODS
-
     if not _can_be_tested(method):
         able = ", ".join(name for name, other in METHODS.items() if _can_be_tested(other))
         raise o.bad("--method", f"components of {method.name} cannot be tested: use one of {able}.")
@@ -96,8 +66,6 @@ def _testable(method: Method) -> Method:
 
 
 def _can_be_tested(method: Method) -> bool:
-    from eigenkit.analysis._sides import check_testable
-
     try:
         check_testable(method.make())
     except (TypeError, ValueError):

@@ -16,6 +16,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from eigenkit.late import named
+
 HELD = (
     "asyncio",
     "numpy.f2py",
@@ -91,9 +93,8 @@ def _withdraw(module: _StandIn) -> None:
         delattr(sys.modules[parent], name)
 
 
-def quickly(name: str) -> ModuleType:
-    """A module, imported without the modules in HELD."""
-    if name in sys.modules:
-        return sys.modules[name]
-    with stand_ins(*HELD):
-        return import_module(name)
+def quickly(path: str) -> Any:
+    """What ``"module:name"`` stands for, imported without the modules in HELD."""
+    known = path.partition(":")[0] in sys.modules
+    with stand_ins(*(() if known else HELD)):
+        return named(path)

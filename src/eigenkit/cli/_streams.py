@@ -4,56 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, saying
 from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
-from eigenkit.cli._parsing import Argument, Option
-
-_FOLLOWING: o.Group = {
-    "every": o.option("Seconds between checkpoints.", default=30.0, min=0),
-    "half_life": o.option("Forget: a row counts half after this many further rows.", kind=float),
-    "on_error": o.ON_ERROR,
-    "once": o.option("Stop after the last complete line.", "--once", default=False),
-}
+from eigenkit.files._writing import Lock
+from eigenkit.models import load, merge_models, save
+from eigenkit.models._follow import Follower
+from eigenkit.shell import counted
 
 
-@o.takes(_FOLLOWING, o.READING)
-def follow(
-    *,
-    data: Annotated[
-        str, Argument(help="CSV, TSV or svmlight, not compressed; - is standard input.")
-    ],
-    model: Annotated[str, Option("--model", help="The model file, replaced as it learns.")],
-    checkpoint: Annotated[
-        str,
-        Option(
-            help="A file for the state, from which an interrupted run continues; every "
-            "row counts once."
-        ),
-    ],
-    given: dict[str, Any],
-) -> Result:
-    """Feed a model with rows as they arrive at the end of a file, or on standard input."""
-    o.choice("--on-error", given["on_error"], ("raise", "skip"))
+def follow(given: o.Given) -> Result:
+    data, model, checkpoint = given.data, given.model, given.checkpoint
+    o.choice("--on-error", given.on_error, ("raise", "skip"))
     o.check_apart([data], [model, checkpoint])
-    from eigenkit.files._writing import Lock
-    from eigenkit.models import load
-    from eigenkit.models._follow import Follower
-    from eigenkit.shell import counted
-
     stopped = "the end of the file"
     with Lock(model):  # before it is read, so that nothing is lost that another process adds
         fitted = load(model)
         # The stream skips bad rows, not the reader.
         how = {"stream": True, "expected": fitted.expected(), "on_error": "raise"}
         options = fitted.target.as_read(reading(given, **how))
-        told = {name: given[name] for name in ("every", "half_life", "on_error")}
+        told = {name: getattr(given, name) for name in ("every", "half_life", "on_error")}
         follower = Follower(fitted, model, checkpoint, options, **told)
         try:
-            follower.follow(data, once=given["once"], say=saying())
+            follower.follow(data, once=given.once, say=saying())
         except KeyboardInterrupt:
             stopped = "an interrupt"
     stream, source = follower.stream, "standard input" if data == "-" else clean(data)
@@ -67,32 +42,14 @@ def follow(
     return Result(record, "\n".join(lines))
 
 
-def merge(
-    models: Annotated[list[str], Argument(help="Models written by follow or by fit --checkpoint.")],
-    out: o.ModelOut,
-    no_rows: Annotated[
-        bool,
-        Option(
-            "--no-rows",
-            help="Keep only sums, none of the recent rows, so that the file can be shared; one "
-            "model is enough.",
-        ),
-    ] = False,
-    force: o.Force = False,
-) -> Result:
-    """Merge the models of several sites into the model of all their rows.
-
-    Models that keep a stream contain recent rows as they came, and so does the merged model,
-    unless --no-rows is given.
-    """
-    from eigenkit.models import load, merge_models, save
-
-    if len(models) < 2 and not no_rows:
+def merge(given: o.Given) -> Result:
+    models = given.models
+    if len(models) < 2 and not given.no_rows:
         raise o.bad("MODELS", "give at least two models, or one and --no-rows.")
-    (place,) = o.outputs(models, force, out)
+    (place,) = o.outputs(models, given.force, given.out)
     loaded = [(name, load(name)) for name in models]
     _check_distinct(models)
-    merged = merge_models(loaded, keep_rows=not no_rows)
+    merged = merge_models(loaded, keep_rows=not given.no_rows)
     save(merged, place)
     record = {"model": str(place), **describe(merged)}
     return Result(record, f"{summary(merged)}\nwrote {clean(place)}")
