@@ -35,12 +35,12 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import (
+    RULES,
     Instead,
-    check_all_or_count,
+    Rule,
     check_at_most,
     check_choice,
     check_count,
-    check_real,
     checked,
     lacks,
     unchanged_on_error,
@@ -74,9 +74,11 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     _score_of_blocks = score_of_blocks  # what ``score`` is for blocks
 
+    # What the values of parameters must be, where they mean something else than elsewhere.
+    _rules: ClassVar[dict[str, Rule]] = RULES
+
     def _settings(self) -> Any:
-        """The computational choices, all parameters checked."""
-        lacks(self, "_settings")
+        """The computational choices; refuses parameters that do not go together."""
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
@@ -229,14 +231,33 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return tags
 
 
+def check_solver(name: str, value: Any) -> None:
+    """``value`` is one of the ways to the same answer."""
+    if isinstance(value, str) and value == "least_squares":
+        raise ValueError(
+            f"{name}='least_squares' would be another model: use LeastSquaresProjection, or "
+            f"choose one of {', '.join(map(repr, SOLVERS))}."
+        )
+    check_choice(name, value, SOLVERS)
+
+
+def check_label_rank(name: str, value: Any) -> None:
+    """``value`` says how many combinations of the labels are used."""
+    if not isinstance(value, str | None) or value not in ("auto", None):
+        check_count(name, value, hint=", 'auto' or None for all")
+
+
 @described
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_, eigenvalues_, mean_ = results(3)
     n_components_, n_iter_, solver_, regression_ = results(4)
-    # Ridge parameters, and their upper bounds.
-    _ridges: ClassVar = {"alpha": np.inf}
+    _rules: ClassVar = {
+        "label_rank": check_label_rank,
+        "solver": check_solver,
+        "regression": ("auto", *REGRESSIONS),
+    }
     # Whether components beyond n_components are used.
     _uses_all_components = True
 
@@ -319,22 +340,11 @@ class Projection(Streaming, Transformer):
         return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
 
     def _settings(self) -> Settings:
-        """The computational choices, all parameters checked."""
-        check_all_or_count("n_components", self.n_components)
-        for name, most in self._ridges.items():
-            check_real(name, getattr(self, name), high=most)
-        if isinstance(self.solver, str) and self.solver == "least_squares":
-            raise ValueError(
-                "solver='least_squares' would be another model: use LeastSquaresProjection, or "
-                f"choose one of {', '.join(map(repr, SOLVERS))}."
-            )
-        if not isinstance(self.label_rank, str | None) or self.label_rank not in ("auto", None):
-            check_count("label_rank", self.label_rank, hint=", 'auto' or None for all")
         return Settings(
-            solver=check_choice("solver", self.solver, SOLVERS),
-            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
-            tol=check_real("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter),
+            solver=self.solver,
+            regression=self.regression,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
             label_rank=self.label_rank,
             by_eigenvalues=self._target.whitened,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import ClassVar
+
 import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +16,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_real
+from eigenkit.shell import check_at_most, check_count, check_share, optional
 from eigenkit.solvers.sparse_latent import Loadings, Observed, Run, information, present, search
 from eigenkit.solvers.two_views import SingularView, TwoViews
 
@@ -89,11 +92,9 @@ class BayesianCCA(TwoViewDensity):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _settings(self) -> None:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for up to 10")
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
+    _rules: ClassVar = {
+        "n_components": optional(partial(check_count, hint=", or None for up to 10"))
+    }
 
     x_relevance_, y_relevance_, evidence_, _posterior_, _deviation_ = results(5)
 
@@ -175,7 +176,7 @@ class BayesianCCA(TwoViewDensity):
         tuple of arrays of shape (n_features, n_components_, 2) and (n_targets, n_components_, 2)
         """
         check_is_fitted(self)
-        level = check_real("level", level, high=1.0)
+        level = check_share("level", level)
         parts, n = self._posterior_, self._n_samples_
         active, shared = parts["active"] > 0.5, self.n_components_
         W = np.where(active, parts["loadings"], 0.0)

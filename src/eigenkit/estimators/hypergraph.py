@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -20,8 +20,7 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_choice, check_count, refuse, take_parameters
-from eigenkit.solvers import Settings
+from eigenkit.shell import check_at_most, check_count, refuse, take_parameters
 from eigenkit.targets import TARGETS, Labels, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
@@ -90,9 +89,7 @@ class HypergraphSpectral(Projection):
     _uses_all_components = False
     _sparse_labels = True
 
-    def _settings(self) -> Settings:
-        check_choice("expansion", self.expansion, EXPANSIONS)
-        return super()._settings()
+    _rules: ClassVar = {"expansion": EXPANSIONS}
 
     @property
     def _target(self) -> Target:  # type: ignore[override]
@@ -130,6 +127,11 @@ PLAIN = ("bolla", "rodriguez")
 
 # Up to this many vertices all eigenvectors are computed at once.
 DENSE_ORDER = 500
+
+
+def _check_starts(name: str, value: Any) -> None:
+    starts = check_count(name, value)
+    check_at_most(name, starts, MOST_STARTS, "the most starts allowed", hint="")
 
 
 @described
@@ -191,11 +193,14 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     _supervised = False
 
+    _rules: ClassVar = {
+        "expansion": EXPANSIONS,
+        "n_init": _check_starts,
+        "n_clusters": check_count,
+    }
+
     def _settings(self) -> int:
-        check_choice("expansion", self.expansion, EXPANSIONS)
-        starts = check_count("n_init", self.n_init)
-        check_at_most("n_init", starts, MOST_STARTS, "the most starts allowed", hint="")
-        return check_count("n_clusters", self.n_clusters)
+        return int(self.n_clusters)
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -88,10 +88,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         super().__init__(n_components, scale=scale)
         self.n_orthogonal = n_orthogonal
 
-    def _settings(self) -> tuple[bool, bool]:
-        check_count("n_orthogonal", self.n_orthogonal)
-        scale: tuple[bool, bool] = super()._settings()
-        return scale
+    _rules: ClassVar = {"n_orthogonal": check_count}
 
     def _n_wanted(self, rows: Any, n: int) -> int:
         bound = min(n, rows.X.shape[1], rows.Y.shape[1])

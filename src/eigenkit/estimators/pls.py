@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -22,7 +22,10 @@ from eigenkit.estimators._cross_decomposition import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import check_all_or_count, check_at_most, check_choice, check_count, check_real
+from eigenkit.shell import (
+    check_all_or_count,
+    check_at_most,
+)
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
@@ -139,11 +142,7 @@ class NipalsRegressor(PLSRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _settings(self) -> tuple[bool, bool]:
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        return super()._settings()
+    _rules: ClassVar = {"algorithm": ALGORITHMS}
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if not self._iterates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -23,7 +23,6 @@ from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
-from eigenkit.shell import check_choice
 
 CODINGS = ("indicator", "reduced", "between")
 
@@ -106,8 +105,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _deflation(self) -> str:  # type: ignore[override]
         return "svd" if self.coding == "between" else "regression"
 
+    _rules: ClassVar = {"coding": CODINGS}
+
     def _settings(self) -> tuple[bool, bool]:
-        check_choice("coding", self.coding, CODINGS)
         return super()._settings()[0], False
 
     # -- fitting -----------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_real
+from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.two_views import (
     SharedLatent,
     SingularView,
@@ -22,6 +23,11 @@ from eigenkit.solvers.two_views import (
 )
 
 CRITERIA = ("bic", "hqc")
+
+
+def _check_latent(name: str, value: Any) -> None:
+    if not isinstance(value, str | None) or value not in (*CRITERIA, None):
+        check_count(name, value, hint=', or "bic", or "hqc", or None for all')
 
 
 @described
@@ -102,16 +108,7 @@ class ProbabilisticCCA(TwoViewDensity):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _settings(self) -> None:
-        if not isinstance(self.n_components, str | None) or self.n_components not in (
-            *CRITERIA,
-            None,
-        ):
-            hint = ', or "bic", or "hqc", or None for all'
-            check_count("n_components", self.n_components, hint=hint)
-        check_real("alpha", self.alpha)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
+    _rules: ClassVar = {"n_components": _check_latent}
 
     x_weights_, y_weights_, bic_, hqc_ = results(4)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
@@ -11,9 +13,6 @@ from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.sparse_cca import Keep, sparsities
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
-    check_choice,
-    check_count,
-    check_real,
     take_parameters,
 )
 from eigenkit.solvers.deflation import sparse_pair
@@ -34,8 +33,6 @@ class _SparsePairs(StreamedPLS):
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
             sparsities(self, side, 1)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))
@@ -133,8 +130,9 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     def _deflation(self) -> str:  # type: ignore[override]
         return self.mode
 
+    _rules: ClassVar = {"mode": MODES}
+
     def _settings(self) -> tuple[bool, bool]:
-        check_choice("mode", self.mode, MODES)
         self._check_sparsity()
         scale: tuple[bool, bool] = super()._settings()
         return scale
