@@ -201,6 +201,12 @@ def check_share(name: str, value: Any) -> float:
     return check_real(name, value, high=1.0)
 
 
+def check_rank(name: str, value: Any) -> None:
+    """``value`` says how many combinations of the labels stand for all of them."""
+    if not isinstance(value, str | None) or value not in ("auto", None):
+        check_count(name, value, hint=", 'auto' or None for all")
+
+
 # Parameters that mean the same wherever they are.
 RULES: dict[str, Rule] = {
     "n_components": check_all_or_count,
@@ -208,6 +214,7 @@ RULES: dict[str, Rule] = {
     "tol": check_real,
     "max_iter": check_count,
     "n_neighbors": check_count,
+    "label_rank": check_rank,
     "random_state": check_random,
     "n_jobs": check_jobs,
     "cv": optional(check_folds),

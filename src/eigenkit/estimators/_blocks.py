@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone, is_regressor
 
 from eigenkit.data import Passes, Steady, Through
-from eigenkit.estimators._encoding import as_numbers, check_y_given
+from eigenkit.estimators._encoding import as_numbers
 from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import Y_COMES_WITH_BLOCKS, check_weight, check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks, Rows
@@ -245,7 +245,6 @@ def paired(blocks: Blocks, sides: Callable[..., tuple[Array, Array]], model: Any
 
 def residuals(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """y as numbers, and what predictions leave of it."""
-    check_y_given(model, y)
     truth, told = (
         np.asarray(A, dtype=np.float64).reshape(len(A), -1)
         for A in (as_numbers(model, y), model.predict(X))

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import as_dense, project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_y_given, labels_of
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import Shown
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import (
@@ -40,7 +40,6 @@ from eigenkit.shell import (
     Rule,
     check_at_most,
     check_choice,
-    check_count,
     checked,
     lacks,
     unchanged_on_error,
@@ -169,8 +168,6 @@ class Estimator(Shown, Instead, BaseEstimator):
     def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
-        if self._supervised:
-            check_y_given(self, y)
         if self._supervised or (self._y_is_optional and y is not None):
             Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if reset:
@@ -241,23 +238,13 @@ def check_solver(name: str, value: Any) -> None:
     check_choice(name, value, SOLVERS)
 
 
-def check_label_rank(name: str, value: Any) -> None:
-    """``value`` says how many combinations of the labels are used."""
-    if not isinstance(value, str | None) or value not in ("auto", None):
-        check_count(name, value, hint=", 'auto' or None for all")
-
-
 @described
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_, eigenvalues_, mean_ = results(3)
     n_components_, n_iter_, solver_, regression_ = results(4)
-    _rules: ClassVar = {
-        "label_rank": check_label_rank,
-        "solver": check_solver,
-        "regression": ("auto", *REGRESSIONS),
-    }
+    _rules: ClassVar = {"solver": check_solver, "regression": ("auto", *REGRESSIONS)}
     # Whether components beyond n_components are used.
     _uses_all_components = True
 
