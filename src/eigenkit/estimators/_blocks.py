@@ -43,18 +43,21 @@ def take_blocks(cls: type, *names: str) -> None:
 
 
 def _taking_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    made = _for_score(method) if method.__name__ == "score" else _for_blocks(method)
-    vars(made)["for_blocks"] = True
-    return made
+    name = method.__name__
 
-
-def _for_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def taking(self: Any, X: Any, *others: Any, **options: Any) -> Any:
-        if not isinstance(X, Blocks) or others or options:
+        if not isinstance(X, Blocks):
             return method(self, X, *others, **options)
-        return X.map(getattr(self, method.__name__))
+        if name == "score":
+            if any(each is not None for each in (*others, *options.values())):
+                raise ValueError(Y_COMES_WITH_BLOCKS)
+            return self._score_of_blocks(X)
+        if others or options:
+            return method(self, X, *others, **options)
+        return X.map(getattr(self, name))
 
+    vars(taking)["for_blocks"] = True
     return taking
 
 
@@ -208,20 +211,6 @@ class Paired:
     def correlation(self) -> float:
         """The mean correlation of the pairs; 0 for one that does not vary."""
         return float(np.mean(ratio(self.squares[2], np.sqrt(self.squares[0] * self.squares[1]))))
-
-
-def _for_score(method: Callable[..., Any]) -> Callable[..., Any]:
-    """``score`` that also takes blocks, with which y and weights come."""
-
-    @wraps(method)
-    def scoring(self: Any, X: Any, *others: Any, **options: Any) -> Any:
-        if not isinstance(X, Blocks):
-            return method(self, X, *others, **options)
-        if any(each is not None for each in (*others, *options.values())):
-            raise ValueError(Y_COMES_WITH_BLOCKS)
-        return self._score_of_blocks(X)
-
-    return scoring
 
 
 def score_of_blocks(model: Any, blocks: Blocks) -> float:
