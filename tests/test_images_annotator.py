@@ -46,7 +46,6 @@ from eigenkit.images.ridge import (
     thresholds,
 )
 from eigenkit.images.term_reports import UNSEEN, term_reports, unlearned_terms
-from eigenkit.images.unseen import unseen_trials, views_apart
 from eigenkit.images.weights import (
     CHOICES,
     IN_WORDS,
@@ -57,6 +56,8 @@ from eigenkit.images.weights import (
     fold_trials,
     kernel_weights,
     mixed,
+    unseen_trials,
+    views_apart,
 )
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
@@ -1027,10 +1028,8 @@ def test_kernels_do_not_depend_on_blocks(shapes, kind, monkeypatch):
     monkeypatch.setattr("eigenkit.images.kernels.BLOCK_BYTES", 20_000)
     parts, again = fit_kernels([plan], [None], sets, vectors, places, 0)
     np.testing.assert_allclose(again, K, rtol=1e-4, atol=1e-5)
-    new = [
-        kernel[0].transform(sets[:5], vectors["correlation-16"][:5], places["correlation-16"])
-        for kernel in (whole, parts)
-    ]
+    few = {name: own[:5] for name, own in vectors.items()}
+    new = [kernel[0].transform(sets[:5], few, places) for kernel in (whole, parts)]
     np.testing.assert_allclose(new[1], new[0], rtol=1e-4, atol=1e-5)
 
 

@@ -26,18 +26,20 @@ from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
-from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
+from eigenkit.images.kernels import Places, Plan, ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
-from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
     Trial,
     choose_kernels,
     fit_judged,
     fold_trials,
+    groups_of,
     mix,
     mixed,
+    rows_of_views,
     unit_diagonal,
+    unseen_trials,
 )
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import unchanged_on_error
@@ -206,19 +208,26 @@ class ImageAnnotator(BaseEstimator):
         if self.views == "unseen":
             sets, vectors, Y, groups = rows_of_views(sets, vectors, Y, groups)
         labelled = ~np.isnan(Y).any(axis=1)
-        K = self._fit_kernels(sets, vectors)[:, labelled][:, :, labelled]
+        seen = sorted({v for one in sets for v in one.views})
+        views: list[str | None] = [None]
+        if len(seen) > 1 and self.views in (True, "auto"):
+            views = [*seen] if self.views is True else [None, *seen]
+        seed, places = int(self.random_state), self._places()
+        self._kernels_, K = fit_kernels(
+            self._plans(), views, sets, vectors, places, seed, self.progress
+        )
+        K = K[:, labelled][:, :, labelled]
         self._labelled_ = np.flatnonzero(labelled)
         self._Y_ = Y[labelled].astype(np.int8)
         self.set_names_ = [one.name for one in sets]
         self._thumbnails_ = small_pictures(sets, self.size_)
         self._groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        groups = None if groups is None else groups[labelled]
+        groups = groups_of(groups, labelled)
         unseen = None
         if self.views == "unseen":
-            plans, rows = self._plans(), self._labelled_
-            own, seed = [sets[int(i)] for i in rows], int(self.random_state)
-            known = subset(vectors, rows)
-            unseen = unseen_trials(plans, self._places(), own, known, Y[rows], groups, seed)
+            rows = self._labelled_
+            own, known = [sets[int(i)] for i in rows], subset(vectors, rows)
+            unseen = unseen_trials(self._plans(), places, own, known, Y[rows], groups, seed)
         self._fit_weights(K, Y_sets, groups, unseen)
         return K
 
@@ -242,17 +251,6 @@ class ImageAnnotator(BaseEstimator):
 
     def _plans(self) -> tuple[Plan, ...]:
         return plans_of(self.kernels, self.descriptors, self.size_)
-
-    def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
-        plans = self._plans()
-        seen = sorted({v for one in sets for v in one.views})
-        views: list[str | None] = [None]
-        if len(seen) > 1 and self.views in (True, "auto"):
-            views = [*seen] if self.views is True else [None, *seen]
-        self._kernels_, K = fit_kernels(
-            plans, views, sets, vectors, self._places(), int(self.random_state), self.progress
-        )
-        return K
 
     def _fit_weights(
         self, K: np.ndarray, Y_sets: Array, groups: Any, unseen: list[Trial] | None
@@ -316,27 +314,18 @@ class ImageAnnotator(BaseEstimator):
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
         name_new_views(sets, {kernel.view for kernel in self._kernels_})
-        places = self._places()
-        rows = []
-        for kernel in self._kernels_:
-            name = kernel.plan.descriptor
-            rows.append(kernel.transform(sets, vectors[name], places[name])[:, self._labelled_])
-        own = [
-            [float(kernel.view is None or kernel.view in one.views) for one in sets]
-            for kernel in self._kernels_
-        ]
-        return self._as_the_mean(np.array(rows), np.array(own))
-
-    def _as_the_mean(self, K: Array, own: Array) -> tuple[Array, Array]:
-        """What can be compared with no set is like them as sets are on average, not unlike all."""
+        kernels, labelled, at = self._kernels_, self._labelled_, self._places()
+        K = np.array([kernel.transform(sets, vectors, at)[:, labelled] for kernel in kernels])
+        own = np.array(
+            [[float(k.view is None or k.view in one.views) for one in sets] for k in kernels]
+        )
         lost = ~own.any(axis=0)
         if lost.any():
-            labelled, size = (
-                np.ix_(self._labelled_, self._labelled_),
-                np.sqrt(self._own_[0])[:, None],
-            )
-            for j, kernel in enumerate(self._kernels_):
-                K[j, lost] = (kernel.kernel_of_fit()[labelled] / size).mean(axis=0)
+            # What can be compared with no set is like them as sets are on average.
+            size = np.sqrt(self._own_[0])[:, None]
+            for j, kernel in enumerate(kernels):
+                K_fit = kernel.kernel_of_fit()[np.ix_(labelled, labelled)]
+                K[j, lost] = (K_fit / size).mean(axis=0)
             own[:, lost] = 1
         return K, own
 
@@ -389,5 +378,5 @@ class ImageAnnotator(BaseEstimator):
             tell=self.progress,
         )
 
-    def _places(self) -> dict[str, Array | None]:
+    def _places(self) -> Places:
         return {d.name: d.places(self.size_) for d in self._descriptors_}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count, pairwise
 from threading import Event
 from typing import Any, Self
@@ -28,6 +27,9 @@ _OWN_UNITS = ("steerable", "differential", "complex", "moments")
 PREPARATION_SAMPLE, WIDE, WIDE_SAMPLE = 20_000, 512, 2_000
 # Vectors that are in memory at once: of the sample that is learned from, and of a block of sets.
 SAMPLE_BYTES, BLOCK_BYTES = 2**28, 2**26
+
+
+Places = dict[str, Array | None]  # descriptor -> where its points are, if they are patches
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def plans_of(
     if isinstance(kernels, str):
         if kernels not in PLANS:
             raise ValueError(f"kernels={kernels!r} is not known: give one of {', '.join(PLANS)}.")
-        return (*filter(partial(_has_room, size), PLANS[kernels]), *(Plan(name) for name in own))
+        room = np.inf if size is None else min(size) // 2
+        large = [p for p in PLANS[kernels] if (Descriptor(p.descriptor).radius or 0) > room]
+        return (*(p for p in PLANS[kernels] if p not in large), *(Plan(name) for name in own))
     given = kernels if isinstance(kernels, Sequence) else ()
     plans = tuple(_plan(k, own) if isinstance(k, str) else k for k in given)
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
@@ -107,10 +111,6 @@ def _plan(text: str, own: Collection[str]) -> Plan:
     """Of a descriptor, or of a descriptor, a colon and a kind."""
     name, _, kind = (text, "", "") if text in own else text.partition(":")
     return Plan(name, kind or "mean_map")
-
-
-def _has_room(size: tuple[int, int] | None, plan: Plan) -> bool:
-    return size is None or min(size) >= 2 * (Descriptor(plan.descriptor).radius or 0)
 
 
 def subsets(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, np.ndarray]:
@@ -228,17 +228,20 @@ class ViewKernel(BaseEstimator):
         name = self.plan.name
         return name if self.view is None else f"{name}, {view_in_words(self.view)}"
 
-    def fit_transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
+    def fit_transform(self, sets: Sequence[ImageSet], vectors: Vectors, at: Places) -> Array:
         """Learn from the sets; the kernel between them."""
         random = np.random.RandomState(self.random_state)
-        chosen = self._chosen(sets, vectors)
+        chosen, places = self._chosen(sets, vectors), at[self.plan.descriptor]
         usual = _PYRAMID if self.plan.kind == "pyramid" else {}
         params = {"random_state": self.random_state, **usual, **self.plan.params}
         self.kernel_ = SET_KERNELS[self.plan.kind](**params)
         most = self.kernel_.sample_size
         drawn, where = _drawn(chosen, places, most or SAMPLE, random)
-        self.preparation_ = self._preparation(drawn.shape[1], places is not None)
-        self.preparation_.fit(drawn, random)
+        dimensions = 256 if places is None else 64
+        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
+            dimensions = drawn.shape[1]
+        own_units = self.plan.descriptor.rpartition("-")[0] in _OWN_UNITS
+        self.preparation_ = Preparation(dimensions, 1.0, own_units).fit(drawn, random)
         if most is None:
             points = np.vstack([block for block, _ in self._blocks(chosen, places)])
         else:
@@ -251,22 +254,16 @@ class ViewKernel(BaseEstimator):
         """The kernel between the sets seen in fit, from what is kept of them."""
         return _masked(self.kernel_.kernel_of_fit(), self.filled_, self.filled_)
 
-    def transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
+    def transform(self, sets: Sequence[ImageSet], vectors: Vectors, at: Places) -> Array:
         """The kernel between new sets and those seen in fit."""
-        chosen = self._chosen(sets, vectors)
+        chosen, places = self._chosen(sets, vectors), at[self.plan.descriptor]
         K = [self.kernel_.transform_block(*block) for block in self._blocks(chosen, places)]
         return _masked(np.vstack(K), _filled(chosen), self.filled_)
 
-    def _preparation(self, width: int, local: bool) -> Preparation:
-        most = 64 if local else 256
-        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
-            most = width
-        return Preparation(most, 1.0, self.plan.descriptor.rpartition("-")[0] in _OWN_UNITS)
-
-    def _chosen(self, sets: Sequence[ImageSet], vectors: list[list[Array]]) -> list[list[Array]]:
+    def _chosen(self, sets: Sequence[ImageSet], vectors: Vectors) -> list[list[Array]]:
         return [
             [v for v, p in zip(own, one.pictures, strict=True) if self.view in (None, p.view)]
-            for one, own in zip(sets, vectors, strict=True)
+            for one, own in zip(sets, vectors[self.plan.descriptor], strict=True)
         ]
 
     def _blocks(
@@ -320,7 +317,7 @@ def fit_kernels(
     views: Sequence[str | None],
     sets: Sequence[ImageSet],
     vectors: Vectors,
-    places: dict[str, Array | None],
+    places: Places,
     seed: int,
     tell: Tell = None,
 ) -> tuple[list[ViewKernel], np.ndarray]:
@@ -336,8 +333,7 @@ def fit_kernels(
     def fit(j: int) -> None:
         if given_up.is_set():
             return
-        name = kernels[j].plan.descriptor
-        K[j] = kernels[j].fit_transform(sets, vectors[name], places[name])
+        K[j] = kernels[j].fit_transform(sets, vectors, places)
         if tell is not None:
             n, total = next(done), len(kernels)
             tell(n, total, f"kernel {kernels[j].name}: {n} of {total}")

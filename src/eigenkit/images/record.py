@@ -21,8 +21,7 @@ from eigenkit.images.files import ImageSet, pillow
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.rivals import CHOSEN, PLAIN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
-from eigenkit.images.unseen import views_apart
-from eigenkit.images.weights import IN_WORDS
+from eigenkit.images.weights import IN_WORDS, views_apart
 from eigenkit.numerics.linalg import Array
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
