@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
-import stat
-import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
@@ -96,7 +95,10 @@ def _checked(
     root: Path, path: Path, view: str, unreadable: str, max_pixels: int, dark: list[str]
 ) -> Picture | None:
     try:
-        _check_inside(root, path)
+        if _leads_out(root, path):
+            raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise FileError(path, "it is not a file: remove it.")
         content = content_of(path)
         picture = Picture(readable(path.name), view, digest(content), path, None, max_pixels)
         with guarded(path):
@@ -136,7 +138,8 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
         for view in _folders(root, child):
             found += _images(root, view, readable(view.name), strange)
             for deeper in _folders(root, view):
-                strange += _files_below(deeper)
+                below = (path for path in sorted(deeper.rglob("*")) if path.is_file())
+                strange += [p for p in below if all(map(_is_meant, p.relative_to(deeper).parts))]
         if not found:
             raise FileError(
                 child,
@@ -164,11 +167,6 @@ def _folders(root: Path, folder: Path) -> list[Path]:
     return [path for path in _listed(folder) if path.is_dir() and not _leads_out(root, path)]
 
 
-def _files_below(folder: Path) -> list[Path]:
-    below = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
-
-
 def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
     """Files with image names, and links to folders outside, which are refused unopened."""
     for path in _listed(folder):
@@ -185,18 +183,6 @@ def _leads_out(root: Path, path: Path) -> bool:
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
-def _check_inside(root: Path, path: Path) -> None:
-    """It must be a file that lies in the folder when links are followed."""
-    if _leads_out(root, path):
-        raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
-    try:
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
-    if not regular:
-        raise FileError(path, "it is not a file: remove it.")
-
-
 def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
     """Set, view and file of every row, in the order of a folder, on which models depend."""
     names, rows = read_table(table, "file", "set")
@@ -205,10 +191,13 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
         row = dict(zip(names, cells, strict=False))
         if not row.get("file") or not row.get("set"):
             raise FileError(table, "a row needs a file and a set.", line=line)
-        path, name = _as_on_disk(root, row["file"]), composed(row["set"])
+        file, name = row["file"], composed(row["set"])
+        # Accents are stored with their letters or apart.
+        forms = (root / form for form in (file, composed(file), normalize("NFD", file)))
+        path = next(filter(os.path.exists, forms), root / file)
         # What the table itself says; where links lead is a matter of the file.
         if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
-            raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
+            raise FileError(table, f"{shown(file)} is not in the folder.", line=line)
         place = os.path.relpath(path, root)
         if (name, place) in found:
             message = f"{shown(place)} is in the set {shown(name)} already: give it once."
@@ -218,12 +207,6 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
     shared = [place for place, n in times.items() if n > 1]
     tell_names(shared, "files are in more than one set", stacklevel=4)
     return sorted(found.values())
-
-
-def _as_on_disk(root: Path, file: str) -> Path:
-    """The file of that name, whether accents are stored with their letters or apart (NFC, NFD)."""
-    forms = (file, composed(file), unicodedata.normalize("NFD", file))
-    return next((root / name for name in forms if os.path.exists(root / name)), root / file)
 
 
 Rows = Iterator[tuple[int, list[str]]]  # numbers of lines, and cells

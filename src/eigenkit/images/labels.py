@@ -12,7 +12,7 @@ from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
 from eigenkit.images.files import ImageSet
-from eigenkit.images.folders import Rows, read_table, tell_names
+from eigenkit.images.folders import read_table, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import shown
 
@@ -55,28 +55,38 @@ def read_labels(
         message = f"it has the column {shown(other)} beside 'terms': keep one of them."
         raise FileError(table, message, line=1)
     lists = columns == ["terms"]  # where an empty cell says something
-    given = {
-        name: (number, cells)
-        for name, (number, cells) in _by_set(table, names, rows).items()
-        if not all(is_missing(cell) and (cell or not lists) for cell in cells)
-    }
-    _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
-    if lists:
-        return _from_lists(table, given, sets, separator)
-    return _from_columns(table, given, columns, sets), columns
-
-
-def _by_set(table: Path, names: list[str], rows: Rows) -> Given:
-    """The cells of every set, without its name."""
-    found: Given = {}
+    given: Given = {}
     for line, cells in rows:
         if len(cells) != len(names):
             raise FileError(table, f"it has {len(cells)} cells, expected {len(names)}.", line=line)
         name = composed(cells.pop(names.index("set")))
-        if name in found:
+        if name in given:
             raise FileError(table, f"set {shown(name)} has a row already.", line=line)
-        found[name] = line, cells
-    return found
+        given[name] = line, cells
+    for name, (_, cells) in [*given.items()]:
+        if all(is_missing(cell) and (cell or not lists) for cell in cells):
+            del given[name]
+    _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
+    if lists:
+        found, columns = _from_lists(table, given, sets, separator)
+    elif columns:
+        there = [one.name for one in sets if one.name in given]
+        found = {name: _as_truths(table, columns, *given[name]) for name in there}
+    else:
+        raise FileError(table, "it has no column of terms beside 'set'.")
+    Y = np.full((len(sets), len(columns)), np.nan)
+    for i, one in enumerate(sets):
+        if one.name in found:
+            Y[i] = found[one.name]
+    return Y, columns
+
+
+def _as_truths(table: Path, columns: list[str], line: int, cells: list[str]) -> list[bool]:
+    for column, cell in zip(columns, cells, strict=True):
+        if cell not in ("0", "1"):
+            message = f"{shown(cell)} is neither 0 nor 1."
+            raise FileError(table, message, line=line, column=column)
+    return [cell == "1" for cell in cells]
 
 
 def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
@@ -121,7 +131,7 @@ def _compare_names(
 
 def _from_lists(
     table: Path, given: Given, sets: Sequence[ImageSet], separator: str | None
-) -> tuple[Array, list[str]]:
+) -> tuple[dict[str, list[bool]], list[str]]:
     text = "".join(cells[0] for _, cells in given.values())
     mark = separator or next((c for c in SEPARATORS if c in text), "|")
     carried: dict[str, set[str]] = {}
@@ -136,27 +146,7 @@ def _from_lists(
         raise FileError(table, "it names no term.")
     bare = [one.name for one in sets if one.name in carried and not carried[one.name]]
     tell_names(bare, "sets carry no term, as their cells are empty", stacklevel=4)
-    Y = np.full((len(sets), len(terms)), np.nan)
-    for i, one in enumerate(sets):
-        if one.name in carried:
-            Y[i] = [term in carried[one.name] for term in terms]
-    return Y, terms
-
-
-def _from_columns(table: Path, found: Given, columns: list[str], sets: Sequence[ImageSet]) -> Array:
-    if not columns:
-        raise FileError(table, "it has no column of terms beside 'set'.")
-    Y = np.full((len(sets), len(columns)), np.nan)
-    for i, one in enumerate(sets):
-        if one.name in found:
-            line, cells = found[one.name]
-            for j, cell in enumerate(cells):
-                if cell not in ("0", "1"):
-                    raise FileError(
-                        table, f"{shown(cell)} is neither 0 nor 1.", line=line, column=columns[j]
-                    )
-                Y[i, j] = float(cell)
-    return Y
+    return {name: [term in own for term in terms] for name, own in carried.items()}, terms
 
 
 def read_known(
