@@ -348,8 +348,8 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     rest = np.delete(np.arange(24), [4, 5])
     others, targets = Spectrum.of(K[np.ix_(rest, rest)]), Targets.of(Y)
     T = Y @ targets.R
-    slopes = _slopes(model, Spectrum.of(K).coefficients_of_each(T, model.alpha_) @ targets.back)
-    A = others.coefficients_of_each(T[rest], model.alpha_) @ targets.back
+    slopes = _slopes(model, Spectrum.of(K).coefficients(T, model.alpha_) @ targets.back)
+    A = others.coefficients(T[rest], model.alpha_) @ targets.back
     np.testing.assert_allclose(shares, slopes * (K[5, rest] @ A), atol=1e-4)
 
 

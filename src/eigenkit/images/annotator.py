@@ -18,7 +18,6 @@ from eigenkit.images.checks import (
     check_size,
     check_terms,
     check_vectors,
-    name_left_out,
     name_new_views,
 )
 from eigenkit.images.committee import Committee, Second, with_second
@@ -26,6 +25,7 @@ from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
+from eigenkit.images.folders import tell_names
 from eigenkit.images.kernels import Places, Plan, ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
@@ -190,7 +190,7 @@ class ImageAnnotator(BaseEstimator):
         check_settings(self)
         sets = check_sets(sets)
         Y, names = check_terms(Y, terms, sets)
-        groups = None if groups is None else check_groups(groups, sets)
+        groups = check_groups(groups, sets)
         with unchanged_on_error(self):
             self._prepare(sets)
             self._descriptors_ = fitted(sets, self._descriptors_, self.size_)
@@ -244,7 +244,10 @@ class ImageAnnotator(BaseEstimator):
         own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         plans = self._plans()
-        name_left_out([plan.name for plan in asked if plan not in plans], self.size_)
+        small = [plan.name for plan in asked if plan not in plans]
+        shape = f"{self.size_[0]} x {self.size_[1]} pixels"
+        what = f"kernels are left out, as images of {shape} are smaller than their patches"
+        tell_names(small, what, stacklevel=4)
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self._descriptors_ = [own.get(name) or Descriptor(name) for name in wanted]
         check_patches(self._descriptors_, self.size_)

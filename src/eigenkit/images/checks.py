@@ -17,7 +17,6 @@ from eigenkit.files._common import composed
 from eigenkit.images.descriptors import Descriptor, check_once
 from eigenkit.images.extraction import Cache, Vectors
 from eigenkit.images.files import ImageSet, view_in_words
-from eigenkit.images.folders import tell_names
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import check_choice, check_jobs, check_seed, counted, shown
@@ -79,14 +78,10 @@ def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> N
             )
 
 
-def name_left_out(kernels: Sequence[str], size: tuple[int, int]) -> None:
-    """Say which kernels take no part, because images are too small for them."""
-    small = f"images of {size[0]} x {size[1]} pixels are smaller than their patches"
-    tell_names(kernels, f"kernels are left out, as {small}", stacklevel=5)
-
-
-def check_groups(groups: Any, sets: Sequence[ImageSet]) -> np.ndarray:
-    """A number for every set, the same for those of one group."""
+def check_groups(groups: Any, sets: Sequence[ImageSet]) -> Any:
+    """A number for every set, the same for those of one group; none without groups."""
+    if groups is None:
+        return None
     given = by_name("groups", groups, sets)
     numbers = groups_of_samples(given, len(sets), "for each of the {n} sets")
     if len(np.unique(numbers)) < 2:

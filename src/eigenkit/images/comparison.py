@@ -127,7 +127,7 @@ def compare(
     """
     sets = check_sets(sets)
     Y, names = check_terms(Y, terms, sets)
-    groups = None if groups is None else check_groups(groups, sets)
+    groups = check_groups(groups, sets)
     if annotator is not None and annotator.views == "unseen":
         sets, of = views_apart(sets)
         Y, groups = Y[of], of if groups is None else groups[of]

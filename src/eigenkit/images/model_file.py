@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -99,21 +99,17 @@ def load_annotator(
             raise TreeError("it holds something other than an annotator")
         if not hasattr(model, "unlearned_"):
             raise FileError(name, "an earlier version of eigenkit wrote it: fit it again.")
-        _give_functions(name, model, own)
+        for i, d in enumerate(model._descriptors_):
+            if d.name in own:
+                model._descriptors_[i] = own[d.name]
+            elif d.name not in DESCRIPTORS:
+                raise FileError(
+                    name,
+                    f"it was fitted with the descriptor {d.name!r}, which is not ours: give it to "
+                    "load_annotator.",
+                )
         _try_out(model)
     return model
-
-
-def _give_functions(path: str, model: ImageAnnotator, own: Mapping[str, Descriptor]) -> None:
-    for i, d in enumerate(model._descriptors_):
-        if d.name in own:
-            model._descriptors_[i] = own[d.name]
-        elif d.name not in DESCRIPTORS:
-            raise FileError(
-                path,
-                f"it was fitted with the descriptor {d.name!r}, which is not ours: give it to "
-                "load_annotator.",
-            )
 
 
 def _try_out(model: ImageAnnotator) -> None:

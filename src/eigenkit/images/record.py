@@ -104,7 +104,7 @@ def _held_out_evidence(
     lefts = []
     for k in map(int, members):
         spectrum, alpha = Spectrum.of(model.training_kernel(k)), model._alphas_[k]
-        A = spectrum.coefficients_of_each(model._Y_ @ model._targets_[k].R, alpha)
+        A = spectrum.coefficients(model._Y_ @ model._targets_[k].R, alpha)
         lefts.append(spectrum.without(A, alpha, parts))
     found = []
     for i in watched("evidence", range(len(labelled)), len(labelled), tell):

@@ -70,24 +70,22 @@ class Spectrum:
             missed = Y - mean - self.U @ (share[:, None] * along)
             S = np.asarray(Y - missed / alone[:, None])
             for inside in _several(groups):
-                S[inside] = Y[inside] - np.linalg.solve(self._rest(inside, share), missed[inside])
+                # I - H_gg; group by group, whose rows stay in the cache.
+                H = np.array([(U * share) @ U.T for U in (self.U[rows] for rows in inside)])
+                rest_g = np.eye(inside.shape[1]) - 1 / len(share) - H
+                S[inside] = Y[inside] - np.linalg.solve(rest_g, missed[inside])
             yield S
 
-    def _rest(self, inside: np.ndarray, share: Array) -> Array:
-        """I - H_gg of groups of one size; group by group, whose rows stay in the cache."""
-        H = np.array([(U * share) @ U.T for U in (self.U[rows] for rows in inside)])
-        return np.asarray(np.eye(inside.shape[1]) - 1 / len(share) - H)
+    def coefficients(self, T: Array, alpha: Any) -> Array:
+        """A (n x k) with scores ``K_new A + b``, by an alpha for every column (or one for all).
 
-    def coefficients(self, Y: Array, alpha: float) -> Array:
-        """A (n x k) with scores ``K_new A + b``; its columns sum to zero, so centring is in it."""
-        A = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + alpha)[:, None])
-        return np.ascontiguousarray(A - A.mean(axis=0))
-
-    def coefficients_of_each(self, T: Array, alpha: Array) -> Array:
-        """The same with an alpha for every column."""
-        A = np.empty(T.shape)
-        for value in np.unique(alpha):
-            A[:, alpha == value] = self.coefficients(T[:, alpha == value], float(value))
+        Its columns sum to zero, so centring is in it.
+        """
+        each, A = np.broadcast_to(alpha, T.shape[1]), np.empty(T.shape)
+        for value in np.unique(each):
+            Y = T[:, each == value]
+            own = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + value)[:, None])
+            A[:, each == value] = own - own.mean(axis=0)
         return A
 
     def without(
@@ -102,18 +100,16 @@ class Spectrum:
         for start in range(0, len(parts), block):
             some = parts[start : start + block]
             rows = np.unique(np.concatenate(some))
-            M = {value: self._inverse(value, rows) for value in np.unique(alpha)}
+            M = {}  # with coefficients M Y
+            for value in np.unique(alpha):
+                columns = self.U @ (self.U[rows] / (self.s + value)).T
+                M[value] = columns - columns.mean(axis=0)
             for part in some:
                 left, place = A.copy(), np.searchsorted(rows, part)
                 for value, columns in M.items():
                     own, of = columns[:, place], np.flatnonzero(alpha == value)
                     left[:, of] -= own @ np.linalg.solve(own[part], A[np.ix_(part, of)])
                 yield left
-
-    def _inverse(self, value: float, rows: np.ndarray) -> Array:
-        """Some columns of the M with coefficients M Y."""
-        M = self.U @ (self.U[rows] / (self.s + value)).T
-        return np.asarray(M - M.mean(axis=0))
 
 
 def means_of_others(Y: Array, groups: Any) -> Array:
@@ -204,7 +200,7 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
         error = np.sum((T - S) ** 2, axis=0)
         better = error < least
         least[better], alpha[better], held_out[:, better] = error[better], value, S[:, better]
-    A = spectrum.coefficients_of_each(T, alpha) @ targets.back
+    A = spectrum.coefficients(T, alpha) @ targets.back
     if not spectrum.s.any():
         A = np.zeros_like(A)  # times a kernel that is the same for all sets, but for rounding
     held_out = held_out @ targets.back + Y.mean(axis=0) - means_of_others(Y, groups)

@@ -69,19 +69,18 @@ def unlearned_terms(reports: Sequence[TermReport], chosen: np.ndarray, n: int) -
     of them are; the AUC of scores that say nothing differs from 1/2 by sqrt((n + 1) / (12 m (n -
     m))) on average, if m sets carry the term (Mann and Whitney).
     """
-    given = chosen.mean(axis=0) >= NEARLY_ALL
-    found = [r.term for r, all_ in zip(reports, given, strict=True) if all_ and _by_chance(r, n)]
+    found = []
+    for r, share in zip(reports, chosen.mean(axis=0), strict=True):
+        m = r.support
+        if share >= NEARLY_ALL and 0 < m < n:
+            chance = 0.5 + ERRORS * np.sqrt((n + 1) / (12 * m * (n - m)))
+            found += [r.term] if r.auc <= chance else []
     what = (
         "terms are predicted for nearly every set, which gives the best F1, because nothing was "
         "learned about them: their AUC on sets left out cannot be told from chance"
     )
     tell_names(found, what, stacklevel=6)
     return found
-
-
-def _by_chance(report: TermReport, n: int) -> bool:
-    m = report.support
-    return 0 < m < n and report.auc <= 0.5 + ERRORS * np.sqrt((n + 1) / (12 * m * (n - m)))
 
 
 def is_learnable(Y: Array) -> np.ndarray:
