@@ -21,8 +21,8 @@ from eigenkit.images.checks import check_groups, check_sets, check_settings, che
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Tell, Vectors, fitted, in_cache, subset
 from eigenkit.images.files import ImageSet
-from eigenkit.images.kernels import equal_weights, subsets
-from eigenkit.images.model_file import load_annotator, save_annotator
+from eigenkit.images.fitted import load_annotator, save_annotator
+from eigenkit.images.kernels import choices
 from eigenkit.images.rivals import CHOSEN, FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.term_reports import measures
 from eigenkit.images.weights import folds_of, groups_of, views_apart
@@ -230,10 +230,10 @@ def _fold(
         [np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test)
     )
     # Equal weights for the kernels between sets; those within views if they were chosen.
-    kernels = model._kernels_
-    used = next(iter(subsets(model.kernels, kernels, "equal").values()))
-    within = any(k.view is not None for k, b in zip(kernels, model._base_, strict=True) if b)
-    base = equal_weights(used, kernels, within)
+    inner = np.array([kernel.view is not None for kernel in model._kernels_])
+    ways = choices(model.kernels, model._kernels_, "equal").values()
+    within = np.any(model._base_[inner])
+    base = next(base for base in ways if np.any(base[inner]) == within)
     known = K, K_new, own_new, task.Y[train], groups_of(task.groups, train)
     return Fold(*known, chosen, base, plain, plain_new, task.seed)
 

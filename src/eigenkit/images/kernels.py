@@ -113,46 +113,37 @@ def _plan(text: str, own: Collection[str]) -> Plan:
     return Plan(name, kind or "mean_map")
 
 
-def subsets(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, np.ndarray]:
-    """The kernels to choose from, in words: which of them take part.
+def choices(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, Array]:
+    """What to choose from, in words: equal weights of the kernels that take part.
 
     Where each has a regression, those that tell little count for little: the choice is between
-    colour and forms.
+    colour and forms. Kernels within views are left out, added with half of the weight, or the only
+    ones.
     """
-    everything = np.ones(len(fitted), dtype=bool)
-    if not (isinstance(kernels, str) and kernels == "auto"):
-        return {"all kernels": everything}
     pooled = np.array([k.plan == POOLED for k in fitted])
     coloured = np.array([k.plan.descriptor in COLOUR for k in fitted])
     forms = np.array([k.plan in FORMS for k in fitted])
-    both = {
-        "set kernels and plain pooling": ~forms,
-        "set kernels without colour and plain pooling": ~coloured,
-    }
-    if weights == "each":
-        return both
-    alone = {
+    subsets = {
         "set kernels": ~pooled & ~forms,
         "set kernels without colour": ~pooled & ~coloured,
         "plain pooling": pooled,
+        "set kernels and plain pooling": ~forms,
+        "set kernels without colour and plain pooling": ~coloured,
     }
-    return {**alone, **both}
-
-
-def equal_weights(used: np.ndarray, fitted: Sequence[ViewKernel], within: bool) -> Array:
-    """The same for all kernels that take part; ``within``: half for those within a view."""
-    own = np.array([k.view is not None for k in fitted])
-    parts = [used & own, used & ~own] if within else [used & ~own]
-    parts = [part for part in parts if part.any()] or [used]
-    return np.asarray(sum(part / part.sum() for part in parts) / len(parts))
-
-
-def with_views(fitted: Sequence[ViewKernel], used: np.ndarray) -> list[tuple[str, bool]]:
-    """Whether kernels within views are left out, added, or the only ones; with words for it."""
-    own = [k.view is not None for k, has in zip(fitted, used, strict=True) if has]
-    if all(own):
-        return [(" within views", True)]
-    return [("", False), (", also within views", True)] if any(own) else [("", False)]
+    if not (isinstance(kernels, str) and kernels == "auto"):
+        subsets = {"all kernels": np.ones(len(fitted), dtype=bool)}
+    elif weights == "each":
+        subsets = {name: subsets[name] for name in subsets if name.endswith("and plain pooling")}
+    own, found = np.array([k.view is not None for k in fitted]), {}
+    for name, used in subsets.items():
+        within, across = (part / max(part.sum(), 1) for part in (used & own, used & ~own))
+        if not across.any():
+            found[f"{name} within views"] = within
+            continue
+        found[name] = across
+        if within.any():
+            found[f"{name}, also within views"] = (within + across) / 2
+    return found
 
 
 class Preparation(BaseEstimator):

@@ -28,10 +28,8 @@ from eigenkit.images.kernels import (
     Places,
     Plan,
     ViewKernel,
-    equal_weights,
+    choices,
     fit_kernels,
-    subsets,
-    with_views,
 )
 from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
 from eigenkit.numerics.linalg import Array
@@ -248,9 +246,7 @@ def choose_kernels(
 ) -> tuple[Candidate, dict[str, float]]:
     """Which kernels, by their sum with equal weights; their weights; what every choice reaches."""
     candidates = [
-        Candidate(name + words, equal_weights(used, fitted, within))
-        for name, used in subsets(kernels, fitted, weights).items()
-        for words, within in with_views(fitted, used)
+        Candidate(words, base) for words, base in choices(kernels, fitted, weights).items()
     ]
     best, scores = choose(trials(), candidates)
     asked = CHOICES if weights == "auto" else (weights,)
