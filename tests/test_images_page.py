@@ -16,7 +16,7 @@ from browsing import Visit, needs_browser
 from eigenkit.evaluation.metrics import auc_per_label, rates_of
 from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
-from eigenkit.images.descriptors import grid
+from eigenkit.images.descriptors.frame import grid
 from eigenkit.images.page import render_page, write_page
 from eigenkit.images.record import (
     _held_out_evidence,

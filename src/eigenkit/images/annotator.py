@@ -20,13 +20,13 @@ from eigenkit.images.checks import (
     check_vectors,
     name_new_views,
 )
-from eigenkit.images.committee import Committee, Second, with_second
+from eigenkit.images.committee import Committee, with_second
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
 from eigenkit.images.folders import tell_names
-from eigenkit.images.kernels import Places, Plan, ViewKernel, fit_kernels, plans_of
+from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
 from eigenkit.images.weights import (
@@ -125,13 +125,8 @@ class ImageAnnotator(BaseEstimator):
     (2, 9)
     """
 
-    size_: tuple[int, int]
-    weights_scores_: dict[str, float]
     _thetas_: Array
     _base_: Array
-    _own_: Array
-    _second_: Second | None
-    _kernels_: list[ViewKernel]
     _descriptors_: list[Descriptor]
 
     def __init__(

@@ -19,16 +19,14 @@ from eigenkit.images.extraction import Cache, Vectors
 from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.numerics.linalg import Array, real_numbers
-from eigenkit.shell import check_choice, check_jobs, check_seed, counted, shown
+from eigenkit.shell import check_choice, check_jobs, check_seed, counted, refuse, shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
     """Height and width, large enough for the patches of local descriptors."""
     sides = list(size) if isinstance(size, Iterable) else []
     if len(sides) != 2 or not all(isinstance(s, Integral) and 16 <= int(s) <= 4096 for s in sides):
-        raise ValueError(
-            f"size={size!r} is not valid: give height and width between 16 and 4096 pixels."
-        )
+        refuse("size", size, "height and width between 16 and 4096 pixels")
     return int(sides[0]), int(sides[1])
 
 
@@ -44,7 +42,7 @@ def check_run(model: Any) -> Cache | None:
     """Parameters of a run, of fitting or predicting; the cache that it has."""
     check_jobs(model.n_jobs)
     if model.cache is not None and not isinstance(model.cache, str | os.PathLike):
-        raise ValueError(f"cache={shown(model.cache)} is not valid: give a folder, or None.")
+        refuse("cache", model.cache, "a folder, or None")
     return None if model.cache is None else Cache(model.cache)
 
 

@@ -50,7 +50,7 @@ class Second:
     def calibrated(self, slopes: Array, offsets: Array) -> Second:
         """Slopes times its scores, where those that it is given are ``slopes * S + offsets``."""
         own = self.slopes / slopes
-        ridge = self.ridge.calibrated(slopes, np.zeros_like(slopes))
+        ridge = self.ridge.calibrated(slopes, 0.0)
         return Second(self.kernel, ridge, own, self.offsets - own * offsets)
 
 
@@ -103,10 +103,10 @@ def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Com
     X = roots(first.held_out)
     kernel = MeanMap(random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
     ridge = fit_ridge(kernel.kernel_of_fit(), Y, groups)
-    one, zero = np.ones(Y.shape[1]), np.zeros(Y.shape[1])
-    ridge = ridge.calibrated(one * SHARE / (1 - SHARE), zero)
+    ridge = ridge.calibrated(SHARE / (1 - SHARE), 0.0)
     held_out = first.held_out + ridge.held_out
-    both = replace(first, held_out=held_out, second=Second(kernel, ridge, one, zero))
+    second = Second(kernel, ridge, np.ones(Y.shape[1]), np.zeros(Y.shape[1]))
+    both = replace(first, held_out=held_out, second=second)
     return replace(both.calibrated(*calibrate(Y, held_out)), alone=first)
 
 
@@ -114,9 +114,6 @@ def _mean(members: Sequence[Ridge], Y: Array) -> Committee:
     above = np.array([mean_auc(Y, m.held_out) for m in members]) - 0.5
     counts = np.maximum(above, LEAST) ** 2
     counts /= counts.sum()
-    scaled = [
-        m.calibrated(np.full(Y.shape[1], count), np.zeros(Y.shape[1]))
-        for m, count in zip(members, counts, strict=True)
-    ]
+    scaled = [m.calibrated(count, 0.0) for m, count in zip(members, counts, strict=True)]
     first = Committee(tuple(scaled), np.sum([m.held_out for m in scaled], axis=0), counts)
     return first.calibrated(*calibrate(Y, first.held_out))

@@ -13,7 +13,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from eigenkit.files import FileError, atomic
-from eigenkit.images.descriptors import PCA_IMAGES, Descriptor, Frame
+from eigenkit.images.descriptors import PCA_IMAGES, Descriptor
+from eigenkit.images.descriptors.frame import Frame
 from eigenkit.images.files import ImageSet, Picture
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._file_blocks import Place, Scratch

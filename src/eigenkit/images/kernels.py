@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from threading import Event
@@ -19,7 +19,7 @@ from eigenkit.kernels.sets._sets import SAMPLE, sample
 from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import thread_map
 from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL
-from eigenkit.shell import shown
+from eigenkit.shell import refuse
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")
@@ -91,26 +91,20 @@ def plans_of(
         room = np.inf if size is None else min(size) // 2
         large = [p for p in PLANS[kernels] if (Descriptor(p.descriptor).radius or 0) > room]
         return (*(p for p in PLANS[kernels] if p not in large), *(Plan(name) for name in own))
-    given = kernels if isinstance(kernels, Sequence) else ()
-    plans = tuple(_plan(k, own) if isinstance(k, str) else k for k in given)
+    plans: tuple[Plan, ...] = ()
+    for kernel in kernels if isinstance(kernels, Sequence) else ():
+        if isinstance(kernel, str):  # a descriptor, or a descriptor, a colon and a kind
+            name, _, kind = (kernel, "", "") if kernel in own else kernel.partition(":")
+            kernel = Plan(name, kind or "mean_map")
+        plans += (kernel,)
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
-        raise ValueError(
-            f"kernels={shown(kernels)} is not valid: give one of {', '.join(PLANS)}, or a list of "
-            "plans and names of descriptors; functions of your own go into descriptors."
-        )
-    for plan in plans:
-        if plan.kind not in SET_KERNELS:
-            raise ValueError(
-                f"kind={plan.kind!r} is not known: give one of {', '.join(SET_KERNELS)}."
-            )
+        names = f"one of {', '.join(PLANS)}, or a list of plans and names of descriptors"
+        refuse("kernels", kernels, f"{names}; functions of your own go into descriptors")
+    odd = next((plan.kind for plan in plans if plan.kind not in SET_KERNELS), None)
+    if odd is not None:
+        raise ValueError(f"kind={odd!r} is not known: give one of {', '.join(SET_KERNELS)}.")
     check_once("kernels", [plan.name for plan in plans])
     return plans
-
-
-def _plan(text: str, own: Collection[str]) -> Plan:
-    """Of a descriptor, or of a descriptor, a colon and a kind."""
-    name, _, kind = (text, "", "") if text in own else text.partition(":")
-    return Plan(name, kind or "mean_map")
 
 
 def choices(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, Array]:

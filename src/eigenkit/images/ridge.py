@@ -177,7 +177,7 @@ class Ridge:
         """Log-odds of new sets."""
         return np.asarray(K_new @ self.coefficients + self.intercept)
 
-    def calibrated(self, slopes: Array, offsets: Array) -> Ridge:
+    def calibrated(self, slopes: Array | float, offsets: Array | float) -> Ridge:
         """With log-odds that are a line of the present ones."""
         return Ridge(
             slopes * self.coefficients,

@@ -219,15 +219,3 @@ def check_once(what: str, names: Sequence[str]) -> None:
         raise ValueError(
             f"{what} has {shown(twice)} twice: give each once, under a name of its own."
         )
-
-
-__all__ = [
-    "DESCRIPTORS",
-    "THESIS",
-    "Descriptor",
-    "Frame",
-    "check_once",
-    "check_own",
-    "grid",
-    "sees",
-]
