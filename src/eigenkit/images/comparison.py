@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 
 MEASURES = ("auc", "p1", "f1")
+# "measures" and "seconds" on one fold, of every rival.
+Figures = dict[str, dict[str, Any]]
 # The descriptor of the plain machines.
 _PLAIN = "joined"
 # Parameters that do not change the result.
@@ -142,23 +144,16 @@ def compare(
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     check_settings(base)
     task = _Task(base, sets, Y, names, groups, _vectors(base, sets), chosen, random_state)
-    kept = FinishedFolds(
-        base, comparison_key(sets, Y, base, names, groups, cv, random_state, chosen)
-    )
-    held_out, finished = [], []
-    for number, (train, test) in enumerate(folds_of(Y[labelled], known_groups, cv, random_state)):
-        fold = kept.get(number)
-        if fold is None:
-            base.set_params(progress=_of_fold(progress, number + 1, cv))
-            fold = _measured(task, labelled[train], labelled[test])
-            kept.put(number, *fold)
-        held_out.append((fold[0], test))
-        finished.append(fold[1])
+    held_out, figures = [], []
+    for model, test, found in _folds(task, labelled, cv, progress):
+        held_out.append((model, test))
+        figures.append(found)
         if each is not None:
-            each(fold[1].measures)
-    kept.forget()
+            each(found["measures"])
     known_sets = [sets[int(i)] for i in labelled], Y[labelled], subset(task.vectors, labelled)
-    rows, level = _ranked(chosen, finished)
+    rows = _ranked(chosen, figures)
+    gaps = {row.name: _mean_and_error(rows[0].quality - row.quality) for row in rows[1:]}
+    level = [name for name, (gap, error) in gaps.items() if gap <= 2 * error]
     return Comparison(rows, rows[0].name, level, held_out, *known_sets)
 
 
@@ -176,14 +171,30 @@ class _Task:
     seed: int
 
 
-def _of_fold(tell: Tell, number: int, folds: int) -> Tell:
-    """The same, with the number of the fold before every message."""
-    if tell is None:
-        return None
-    return lambda done, total, text: tell(done, total, f"fold {number} of {folds}, {text}")
+def _folds(
+    task: _Task, labelled: np.ndarray, cv: int, progress: Tell
+) -> Iterator[tuple[ImageAnnotator, np.ndarray, Figures]]:
+    """Model, test rows and figures of every fold; those that a run before has finished are kept."""
+    key = comparison_key(
+        task.sets, task.Y, task.base, task.terms, task.groups, cv, task.seed, task.rivals
+    )
+    kept = FinishedFolds(task.base, key)
+    own = None if task.groups is None else task.groups[labelled]
+    for number, (train, test) in enumerate(folds_of(task.Y[labelled], own, cv, task.seed)):
+        fold = kept.get(number)
+        if fold is None:
+            if progress is not None:
+                before = f"fold {number + 1} of {cv}, "
+                task.base.set_params(
+                    progress=lambda n, of, text, before=before: progress(n, of, before + text)
+                )
+            fold = _measured(task, labelled[train], labelled[test])
+            kept.put(number, *fold)
+        yield fold[0], test, fold[1]
+    kept.forget()
 
 
-def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAnnotator, Finished]:
+def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAnnotator, Figures]:
     """The annotator of a fold, and the measures of all rivals on it.
 
     The annotator learns from the training sets, and from those without labels that are of no
@@ -200,16 +211,15 @@ def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAn
     start = time.monotonic()
     fold = _fold(task, model, vectors, given, train, test)
     took = time.monotonic() - start
-    found: dict[str, list[float]] = {}
-    seconds: dict[str, float] = {}
+    found: Figures = {"measures": {}, "seconds": {}}
     for name in task.rivals:
         start = time.monotonic()
         S, thresholds = RIVALS[name](fold)
         # The annotator took its time before, with the kernels that others are given.
-        seconds[name] = time.monotonic() - start + (took if name == CHOSEN else 0.0)
-        found[name] = list(measures(task.Y[test], S, thresholds))
+        found["seconds"][name] = time.monotonic() - start + (took if name == CHOSEN else 0.0)
+        found["measures"][name] = list(measures(task.Y[test], S, thresholds))
     model._forget_unused()
-    return model, Finished(found, seconds)
+    return model, found
 
 
 def _fold(
@@ -238,23 +248,21 @@ def _fold(
     return Fold(*known, chosen, base, plain, plain_new, task.seed)
 
 
-def _ranked(names: Sequence[str], folds: Sequence[Finished]) -> tuple[list[Row], list[str]]:
-    """All rivals, the best first; and those whose difference to it is at most twice its error."""
+def _ranked(names: Sequence[str], folds: Sequence[Figures]) -> list[Row]:
+    """All rivals, the best first."""
     rows = []
     for name in names:
-        auc, p1, f1 = zip(*(fold.measures[name] for fold in folds), strict=True)
-        rows.append(Row(name, auc, p1, f1, sum(fold.seconds[name] for fold in folds)))
-    rows.sort(key=lambda row: -float(row.quality.mean()))
-    gaps = {row.name: _mean_and_error(rows[0].quality - row.quality) for row in rows[1:]}
-    return rows, [name for name, (gap, error) in gaps.items() if gap <= 2 * error]
+        auc, p1, f1 = zip(*(fold["measures"][name] for fold in folds), strict=True)
+        rows.append(Row(name, auc, p1, f1, sum(fold["seconds"][name] for fold in folds)))
+    return sorted(rows, key=lambda row: -float(row.quality.mean()))
 
 
 def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
     """Those that are the same in all folds, also those of the plain machines."""
     base._prepare(sets)
-    names = [d.name for d in base._descriptors_]
-    plain = [] if _PLAIN in names else [Descriptor(_PLAIN)]
-    return base._vectors(sets, [*(d for d in base._descriptors_ if not d.learns), *plain])
+    wanted = {d.name: d for d in base._descriptors_ if not d.learns}
+    wanted.setdefault(_PLAIN, Descriptor(_PLAIN))
+    return base._vectors(sets, [*wanted.values()])
 
 
 def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
@@ -264,14 +272,6 @@ def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
 
 
 # -- finished folds on disk: an interrupted run continues after them ----------------------
-
-
-@dataclass(frozen=True)
-class Finished:
-    """The measures and seconds of every rival on one fold."""
-
-    measures: dict[str, list[float]]
-    seconds: dict[str, float]
 
 
 class FinishedFolds:
@@ -287,24 +287,25 @@ class FinishedFolds:
         keeps = annotator.cache is not None and not own
         self.folder = Path(annotator.cache) / "folds" / key if keeps else None
 
-    def get(self, number: int) -> tuple[ImageAnnotator, Finished] | None:
+    def get(self, number: int) -> tuple[ImageAnnotator, Figures] | None:
         """The fold of that number; None where it has not been finished, or is damaged."""
         if self.folder is None:
             return None
         try:
             figures = json.loads((self.folder / f"{number}.json").read_text())
-            return load_annotator(self.folder / f"{number}.ek", self.given), Finished(**figures)
-        except (FileError, OSError, ValueError, TypeError):
+            model = load_annotator(self.folder / f"{number}.ek", self.given)
+            return model, {key: figures[key] for key in ("measures", "seconds")}
+        except (FileError, OSError, ValueError, TypeError, KeyError):
             return None
 
-    def put(self, number: int, model: ImageAnnotator, found: Finished) -> None:
+    def put(self, number: int, model: ImageAnnotator, found: Figures) -> None:
         """Keep a fold; the figures are written last, so where they are, the model is too."""
         if self.folder is None:
             return
         with in_cache(self.folder.parents[1]):
             self.folder.mkdir(parents=True, exist_ok=True)
             save_annotator(model, self.folder / f"{number}.ek")
-            write_atomically(self.folder / f"{number}.json", json.dumps(asdict(found)))
+            write_atomically(self.folder / f"{number}.json", json.dumps(found))
 
     def forget(self) -> None:
         """Remove the files when all folds are finished."""
@@ -320,9 +321,6 @@ def comparison_key(
     pictures = [(one.name, [(p.digest, p.view) for p in one.pictures]) for one in sets]
     code = (file.read_bytes() for file in sorted(Path(__file__).parents[1].rglob("*.py")))
     return identity(pictures, Y, params, settings, versions(), *code)
-
-
-# -- what is said about it ---------------------------------------------------------------
 
 
 def as_records(comparison: Comparison) -> list[dict[str, Any]]:

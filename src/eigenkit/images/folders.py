@@ -133,26 +133,30 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
             raise FileError(child, f"there are two folders named {shown(name)}: rename one.")
         if _leads_out(root, child):
             yield name, "", child
-            continue
-        found = list(_images(root, child, "", strange))
-        for view in _folders(root, child):
-            found += _images(root, view, readable(view.name), strange)
-            for deeper in _folders(root, view):
-                below = (path for path in sorted(deeper.rglob("*")) if path.is_file())
-                strange += [p for p in below if all(map(_is_meant, p.relative_to(deeper).parts))]
-        if not found:
-            raise FileError(
-                child,
-                "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its "
-                "views: remove the folder or fill it.",
-            )
-        yield from ((name, view, path) for view, path in found)
+        else:
+            yield from ((name, view, path) for view, path in _of_set(root, child, strange))
     tell_names(
         [readable(path.name) for path in strange],
         "files in no folder of a set, below the folders of views or with other names than "
         f"{', '.join(SUFFIXES)} are left alone",
         stacklevel=4,
     )
+
+
+def _of_set(root: Path, folder: Path, strange: list[Path]) -> list[tuple[str, Path]]:
+    found = [*_images(root, folder, "", strange)]
+    for view in _folders(root, folder):
+        found += _images(root, view, readable(view.name), strange)
+        for deeper in _folders(root, view):
+            below = (path for path in sorted(deeper.rglob("*")) if path.is_file())
+            strange += [p for p in below if all(map(_is_meant, p.relative_to(deeper).parts))]
+    if not found:
+        raise FileError(
+            folder,
+            "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its views: "
+            "remove the folder or fill it.",
+        )
+    return found
 
 
 def _is_meant(name: str) -> bool:

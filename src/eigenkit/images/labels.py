@@ -12,7 +12,7 @@ from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
 from eigenkit.images.files import ImageSet
-from eigenkit.images.folders import read_table, tell_names
+from eigenkit.images.folders import Rows, read_table, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import shown
 
@@ -55,17 +55,11 @@ def read_labels(
         message = f"it has the column {shown(other)} beside 'terms': keep one of them."
         raise FileError(table, message, line=1)
     lists = columns == ["terms"]  # where an empty cell says something
-    given: Given = {}
-    for line, cells in rows:
-        if len(cells) != len(names):
-            raise FileError(table, f"it has {len(cells)} cells, expected {len(names)}.", line=line)
-        name = composed(cells.pop(names.index("set")))
-        if name in given:
-            raise FileError(table, f"set {shown(name)} has a row already.", line=line)
-        given[name] = line, cells
-    for name, (_, cells) in [*given.items()]:
-        if all(is_missing(cell) and (cell or not lists) for cell in cells):
-            del given[name]
+    given = {
+        name: (number, cells)
+        for name, (number, cells) in _by_set(table, names, rows).items()
+        if not all(is_missing(cell) and (cell or not lists) for cell in cells)
+    }
     _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
     if lists:
         found, columns = _from_lists(table, given, sets, separator)
@@ -74,11 +68,21 @@ def read_labels(
         found = {name: _as_truths(table, columns, *given[name]) for name in there}
     else:
         raise FileError(table, "it has no column of terms beside 'set'.")
-    Y = np.full((len(sets), len(columns)), np.nan)
-    for i, one in enumerate(sets):
-        if one.name in found:
-            Y[i] = found[one.name]
-    return Y, columns
+    unknown = [np.nan] * len(columns)
+    return np.array([found.get(one.name, unknown) for one in sets], dtype=np.float64), columns
+
+
+def _by_set(table: Path, names: list[str], rows: Rows) -> Given:
+    """The cells of every set, without its name."""
+    found: Given = {}
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise FileError(table, f"it has {len(cells)} cells, expected {len(names)}.", line=line)
+        name = composed(cells.pop(names.index("set")))
+        if name in found:
+            raise FileError(table, f"set {shown(name)} has a row already.", line=line)
+        found[name] = line, cells
+    return found
 
 
 def _as_truths(table: Path, columns: list[str], line: int, cells: list[str]) -> list[bool]:
