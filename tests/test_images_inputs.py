@@ -30,8 +30,8 @@ from eigenkit.images import (
 from eigenkit.images.checks import by_name, check_groups, check_terms, name_new_views
 from eigenkit.images.comparison import FinishedFolds, compare
 from eigenkit.images.descriptors.frame import pooled
+from eigenkit.images.folders import read_groups
 from eigenkit.images.kernels import DEFAULT, plans_of
-from eigenkit.images.labels import read_groups
 from eigenkit.images.shapes import write_folder
 from eigenkit.images.term_reports import how_good, in_words
 

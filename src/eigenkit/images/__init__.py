@@ -11,9 +11,8 @@ from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.explain import Evidence, Explanation
 from eigenkit.images.files import ImageSet, Picture
 from eigenkit.images.fitted import adapt, load_annotator, save_annotator
-from eigenkit.images.folders import read_sets
+from eigenkit.images.folders import read_labels, read_sets
 from eigenkit.images.kernels import Plan
-from eigenkit.images.labels import read_labels
 from eigenkit.images.shapes import make_shapes
 from eigenkit.images.term_reports import TermReport
 

@@ -24,8 +24,7 @@ from eigenkit.images.committee import Committee, with_second
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
-from eigenkit.images.files import ImageSet, small_pictures
-from eigenkit.images.folders import tell_names
+from eigenkit.images.files import ImageSet, small_pictures, tell_names
 from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
 from eigenkit.images.ridge import probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms

@@ -236,9 +236,8 @@ def _fold(
     K = model.fit_vectors(inside, subset(vectors, given), task.Y[given], task.terms, groups)
     K_new, own_new = model._each_kernel(outside, subset(vectors, test))
     chosen = model._scores(K_new, own_new), model.thresholds_
-    plain, plain_new = (
-        [np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test)
-    )
+    plain = [np.vstack(vectors[_PLAIN][int(i)]) for i in train]
+    plain_new = [np.vstack(vectors[_PLAIN][int(i)]) for i in test]
     # Equal weights for the kernels between sets; those within views if they were chosen.
     inner = np.array([kernel.view is not None for kernel in model._kernels_])
     ways = choices(model.kernels, model._kernels_, "equal").values()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._common import composed
 from eigenkit.shell import shown
@@ -165,6 +166,17 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarra
     scale = 48 / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
     return np.array([one.pictures[0].pixels(small) for one in sets])
+
+
+def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
+    """Warn about things, if there are any: how many, and the names of some."""
+    if names:
+        warnings.warn(
+            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
+            + (" and more" if len(names) > 5 else ""),
+            ImageWarning,
+            stacklevel=stacklevel,
+        )
 
 
 # -- decoding ---------------------------------------------------------------------------

@@ -20,7 +20,7 @@ that terms can be compared with each other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -179,12 +179,12 @@ class Ridge:
 
     def calibrated(self, slopes: Array | float, offsets: Array | float) -> Ridge:
         """With log-odds that are a line of the present ones."""
-        return Ridge(
-            slopes * self.coefficients,
-            slopes * self.intercept + offsets,
-            slopes * self.held_out + offsets,
-            self.alpha,
-            Targets(self.targets.R, slopes * self.targets.back),
+        return replace(
+            self,
+            coefficients=slopes * self.coefficients,
+            intercept=slopes * self.intercept + offsets,
+            held_out=slopes * self.held_out + offsets,
+            targets=replace(self.targets, back=slopes * self.targets.back),
         )
 
 

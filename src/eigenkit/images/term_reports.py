@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import auc_per_label, mean_auc, rates_of
-from eigenkit.images.folders import tell_names
+from eigenkit.images.files import tell_names
 from eigenkit.images.ridge import precision_at_one
 from eigenkit.numerics.linalg import Array
 
