@@ -27,7 +27,6 @@ from eigenkit.images import (
     make_shapes,
     save_annotator,
 )
-from eigenkit.images.committee import fit_committee, with_second
 from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import Cache, extract
 from eigenkit.images.kernels import fit_kernels
@@ -36,16 +35,22 @@ from eigenkit.images.record import fitted_record
 from eigenkit.images.ridge import (
     ALPHAS,
     Spectrum,
-    best_thresholds,
     calibrate,
+    fit_committee,
     fit_ridge,
     mean_auc,
     means_of_others,
-    precision_at_one,
     probabilities,
-    thresholds,
+    with_second,
 )
-from eigenkit.images.term_reports import UNSEEN, term_reports, unlearned_terms
+from eigenkit.images.term_reports import (
+    UNSEEN,
+    best_thresholds,
+    precision_at_one,
+    term_reports,
+    thresholds,
+    unlearned_terms,
+)
 from eigenkit.images.weights import (
     CHOICES,
     IN_WORDS,

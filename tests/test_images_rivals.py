@@ -20,9 +20,8 @@ from eigenkit.images.comparison import (
     verdict,
 )
 from eigenkit.images.record import compared_record
-from eigenkit.images.ridge import thresholds
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
-from eigenkit.images.term_reports import measures
+from eigenkit.images.term_reports import measures, thresholds
 from eigenkit.images.weights import bank_of, fit_judged
 from eigenkit.solvers.kernel_weights import silp
 

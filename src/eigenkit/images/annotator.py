@@ -20,14 +20,19 @@ from eigenkit.images.checks import (
     check_vectors,
     name_new_views,
 )
-from eigenkit.images.committee import Committee, with_second
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures, tell_names
 from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
-from eigenkit.images.ridge import probabilities, thresholds
-from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
+from eigenkit.images.ridge import Committee, probabilities, with_second
+from eigenkit.images.term_reports import (
+    few_terms,
+    is_learnable,
+    term_reports,
+    thresholds,
+    unlearned_terms,
+)
 from eigenkit.images.weights import (
     Trial,
     choose_kernels,
@@ -66,7 +71,7 @@ class ImageAnnotator(BaseEstimator):
         thesis; or plans of your own (a name of a descriptor stands for its mean map).
     weights : {"each", "equal", "learned", "half", "best", "auto"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
-        all terms (``eigenkit.images.committee``); or one regression on a sum with weights that
+        all terms (``eigenkit.images.ridge``); or one regression on a sum with weights that
         are equal, learned by the semi-infinite program for the clique expansion, the mean of
         both, or zero for all but the best kernel. "auto": which of the first four does best in
         cross-validation.
@@ -366,14 +371,9 @@ class ImageAnnotator(BaseEstimator):
     def _vectors(
         self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
     ) -> Vectors:
-        return extract(
-            sets,
-            self._descriptors_ if descriptors is None else descriptors,
-            self.size_,
-            cache=check_run(self),
-            n_jobs=self.n_jobs,
-            tell=self.progress,
-        )
+        wanted = self._descriptors_ if descriptors is None else descriptors
+        run: Any = {"cache": check_run(self), "n_jobs": self.n_jobs, "tell": self.progress}
+        return extract(sets, wanted, self.size_, **run)
 
     def _places(self) -> Places:
         return {d.name: d.places(self.size_) for d in self._descriptors_}

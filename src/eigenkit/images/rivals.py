@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 import sklearn
 
-from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
-from eigenkit.images.term_reports import is_learnable
+from eigenkit.images.ridge import calibrate, fit_ridge
+from eigenkit.images.term_reports import is_learnable, thresholds
 from eigenkit.images.weights import Candidate, Kernels, bank_of
 from eigenkit.kernels.sets import Pooled
 from eigenkit.kernels.sets._sets import sums

@@ -21,7 +21,6 @@ import numpy as np
 
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators.splits import at_random, k_fold, splits_of
-from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.images.kernels import (
@@ -31,7 +30,14 @@ from eigenkit.images.kernels import (
     choices,
     fit_kernels,
 )
-from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
+from eigenkit.images.ridge import (
+    Committee,
+    calibrate,
+    fit_committee,
+    prior_of,
+    without_rounding,
+)
+from eigenkit.images.term_reports import quality
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
