@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.images.checks import (
     check_groups,
-    check_patches,
-    check_run,
     check_sets,
     check_settings,
     check_size,
@@ -22,7 +21,7 @@ from eigenkit.images.checks import (
 )
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
-from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
+from eigenkit.images.extraction import Cache, Tell, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures, tell_names
 from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
 from eigenkit.images.ridge import Committee, probabilities, with_second
@@ -46,7 +45,7 @@ from eigenkit.images.weights import (
     unseen_trials,
 )
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import unchanged_on_error
+from eigenkit.shell import check_jobs, refuse, unchanged_on_error
 
 # The threshold of a term that one set carries or none; the opposite where all carry it.
 NEVER = float(np.finfo(np.float64).max)
@@ -249,7 +248,12 @@ class ImageAnnotator(BaseEstimator):
         tell_names(small, what, stacklevel=4)
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self._descriptors_ = [own.get(name) or Descriptor(name) for name in wanted]
-        check_patches(self._descriptors_, self.size_)
+        for d in self._descriptors_:
+            if d.radius is not None and min(self.size_) < 2 * d.radius:
+                raise ValueError(
+                    f"size={self.size_} is too small for {d.name}, whose patches are "
+                    f"{2 * d.radius} pixels wide: give a larger size, or leave it out."
+                )
 
     def _plans(self) -> tuple[Plan, ...]:
         return plans_of(self.kernels, self.descriptors, self.size_)
@@ -371,9 +375,13 @@ class ImageAnnotator(BaseEstimator):
     def _vectors(
         self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
     ) -> Vectors:
+        check_jobs(self.n_jobs)
+        if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
+            refuse("cache", self.cache, "a folder, or None")
+        cache = None if self.cache is None else Cache(self.cache)
         wanted = self._descriptors_ if descriptors is None else descriptors
-        run: Any = {"cache": check_run(self), "n_jobs": self.n_jobs, "tell": self.progress}
-        return extract(sets, wanted, self.size_, **run)
+        run: Any = {"n_jobs": self.n_jobs, "tell": self.progress}
+        return extract(sets, wanted, self.size_, cache=cache, **run)
 
     def _places(self) -> Places:
         return {d.name: d.places(self.size_) for d in self._descriptors_}

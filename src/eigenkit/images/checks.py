@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -14,12 +13,12 @@ from scipy.sparse import issparse
 from eigenkit.estimators._encoding import check_groups as groups_of_samples
 from eigenkit.exceptions import ImageWarning
 from eigenkit.files._common import composed
-from eigenkit.images.descriptors import Descriptor, check_once
-from eigenkit.images.extraction import Cache, Vectors
+from eigenkit.images.descriptors import check_once
+from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.numerics.linalg import Array, real_numbers
-from eigenkit.shell import check_choice, check_jobs, check_seed, counted, refuse, shown
+from eigenkit.shell import check_choice, check_seed, counted, refuse, shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
@@ -36,14 +35,6 @@ def check_settings(model: Any) -> None:
     if not isinstance(model.views, bool):
         check_choice("views", model.views, ("auto", "unseen", True, False))
     check_seed("random_state", model.random_state)
-
-
-def check_run(model: Any) -> Cache | None:
-    """Parameters of a run, of fitting or predicting; the cache that it has."""
-    check_jobs(model.n_jobs)
-    if model.cache is not None and not isinstance(model.cache, str | os.PathLike):
-        refuse("cache", model.cache, "a folder, or None")
-    return None if model.cache is None else Cache(model.cache)
 
 
 def check_sets(sets: Any) -> list[ImageSet]:
@@ -64,16 +55,6 @@ def check_vectors(vectors: Vectors) -> None:
     for name, own in vectors.items():
         if not any(v.size for pictures in own for v in pictures):
             raise ValueError(f"descriptor {name!r} gave no vector for any image: leave it out.")
-
-
-def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> None:
-    """Images must be as large as the patches that are cut out of them."""
-    for d in descriptors:
-        if d.radius is not None and min(size) < 2 * d.radius:
-            raise ValueError(
-                f"size={size} is too small for {d.name}, whose patches are {2 * d.radius} pixels "
-                "wide: give a larger size, or leave it out."
-            )
 
 
 def check_groups(groups: Any, sets: Sequence[ImageSet]) -> Any:

@@ -168,7 +168,12 @@ class Preparation(BaseEstimator):
             centred = centred / unit
         self.components_ = None
         if drawn.shape[1] > self.n_components:
-            C = _principal(centred, self.n_components)
+            if len(centred) >= centred.shape[1]:
+                C = eigenpairs(centred.T @ centred, self.n_components)[1].T
+            else:
+                values, U = eigenpairs(centred @ centred.T, self.n_components)
+                kept = values > PRODUCTS_RANK_TOL * max(values[0], 0)
+                C = (centred.T @ U[:, kept] / np.sqrt(values[kept])).T
             self.components_ = np.ascontiguousarray(C, dtype=np.float32)
             centred = centred @ C.T
         self.length_ = float(np.sqrt(np.mean(np.sum(centred**2, axis=1)))) or 1.0
@@ -184,16 +189,6 @@ class Preparation(BaseEstimator):
         if places is None:
             return np.asarray(Z, dtype=np.float32)
         return np.hstack([Z, self.coordinate_weight * self.length_ * places]).astype(np.float32)
-
-
-def _principal(centred: Array, most: int) -> Array:
-    """Directions of most variance, at most this many."""
-    n, d = centred.shape
-    if n >= d:
-        return np.asarray(eigenpairs(centred.T @ centred, most)[1].T)
-    values, U = eigenpairs(centred @ centred.T, most)
-    kept = values > PRODUCTS_RANK_TOL * max(values[0], 0)
-    return np.asarray((centred.T @ U[:, kept] / np.sqrt(values[kept])).T)
 
 
 class ViewKernel(BaseEstimator):

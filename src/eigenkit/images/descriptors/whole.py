@@ -159,16 +159,6 @@ def gradient_of(frame: Frame, sigma: float) -> Array:
     return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
 
 
-@cache
-def _uniform_codes() -> np.ndarray:
-    """Of the 256 codes of eight neighbours, the 58 with at most two changes; 58 for the rest."""
-    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
-    changes = np.sum(bits != np.roll(bits, 1, axis=1), axis=1)
-    codes = np.full(256, 58)
-    codes[changes <= 2] = np.arange(np.sum(changes <= 2))
-    return codes
-
-
 def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
     """Local binary patterns: which of eight neighbours are brighter, over cells x cells.
 
@@ -182,7 +172,11 @@ def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
         (around[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w] > grey + 1 / 255).astype(np.intp) << k
         for k, (dy, dx) in enumerate(ring)
     )
-    maps = np.eye(59, dtype=np.float32)[_uniform_codes()[code]]
+    # Of the 256 codes, the 58 with at most two changes; 58 for the rest.
+    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    uniform = np.sum(bits != np.roll(bits, 1, axis=1), axis=1) <= 2
+    which = np.where(uniform, np.cumsum(uniform) - 1, 58)
+    maps = np.eye(59, dtype=np.float32)[which[code]]
     return one_row(np.sqrt(pooled(np.moveaxis(maps, 2, 0), cells, cells)))
 
 
