@@ -22,10 +22,9 @@ from benchmarks.race import RESULTS, keep, machine
 from eigenkit.datasets import data_folder
 from eigenkit.files import atomic
 from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, adapt
-from eigenkit.images.comparison import as_records, compare, verdict
+from eigenkit.images.comparison import as_records, compare, comparison_key, verdict
 from eigenkit.images.descriptors import THESIS
 from eigenkit.images.extraction import extract, fitted
-from eigenkit.images.folds import comparison_key
 from eigenkit.images.kernels import PLANS, fit_kernels
 from eigenkit.images.rivals import PLAIN, RIVALS
 from eigenkit.images.term_reports import measures

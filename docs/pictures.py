@@ -14,7 +14,8 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from eigenkit.images import Descriptor, ImageAnnotator, Plan, make_shapes
-from eigenkit.images.descriptors import THESIS, Frame, grid
+from eigenkit.images.descriptors import THESIS
+from eigenkit.images.descriptors.frame import Frame, grid
 from eigenkit.images.descriptors.local import (
     cells,
     complex_filters,

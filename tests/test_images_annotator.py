@@ -27,7 +27,6 @@ from eigenkit.images import (
     make_shapes,
     save_annotator,
 )
-from eigenkit.images.committee import fit_committee, with_second
 from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import Cache, extract
 from eigenkit.images.kernels import fit_kernels
@@ -36,17 +35,22 @@ from eigenkit.images.record import fitted_record
 from eigenkit.images.ridge import (
     ALPHAS,
     Spectrum,
-    best_thresholds,
     calibrate,
+    fit_committee,
     fit_ridge,
     mean_auc,
     means_of_others,
-    precision_at_one,
     probabilities,
-    thresholds,
+    with_second,
 )
-from eigenkit.images.term_reports import UNSEEN, term_reports, unlearned_terms
-from eigenkit.images.unseen import unseen_trials, views_apart
+from eigenkit.images.term_reports import (
+    UNSEEN,
+    best_thresholds,
+    precision_at_one,
+    term_reports,
+    thresholds,
+    unlearned_terms,
+)
 from eigenkit.images.weights import (
     CHOICES,
     IN_WORDS,
@@ -57,6 +61,8 @@ from eigenkit.images.weights import (
     fold_trials,
     kernel_weights,
     mixed,
+    unseen_trials,
+    views_apart,
 )
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
@@ -1027,10 +1033,8 @@ def test_kernels_do_not_depend_on_blocks(shapes, kind, monkeypatch):
     monkeypatch.setattr("eigenkit.images.kernels.BLOCK_BYTES", 20_000)
     parts, again = fit_kernels([plan], [None], sets, vectors, places, 0)
     np.testing.assert_allclose(again, K, rtol=1e-4, atol=1e-5)
-    new = [
-        kernel[0].transform(sets[:5], vectors["correlation-16"][:5], places["correlation-16"])
-        for kernel in (whole, parts)
-    ]
+    few = {name: own[:5] for name, own in vectors.items()}
+    new = [kernel[0].transform(sets[:5], few, places) for kernel in (whole, parts)]
     np.testing.assert_allclose(new[1], new[0], rtol=1e-4, atol=1e-5)
 
 

@@ -13,8 +13,6 @@ from eigenkit.images.descriptors.frame import (
     canny,
     gradient,
     grid,
-    hsv,
-    lab,
     offsets,
     orientations,
 )
@@ -268,11 +266,11 @@ def test_smooth_gradients_tell_forms_under_noise():
 
 def test_colours_against_known_values():
     pure = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255], [0, 0, 0]]])
-    h, s, v = hsv(pure.astype(np.uint8))[:, 0]
+    h, s, v = Frame(pure.astype(np.uint8)).hsv[:, 0]
     np.testing.assert_allclose(h[:3], [0, 1 / 3, 2 / 3], atol=1e-6)
     np.testing.assert_allclose(s, [1, 1, 1, 0, 0])
     np.testing.assert_allclose(v, [1, 1, 1, 1, 0])
-    L, a, b = lab(pure.astype(np.uint8))[:, 0]
+    L, a, b = Frame(pure.astype(np.uint8)).lab[:, 0]
     np.testing.assert_allclose(L, [53.24, 87.74, 32.30, 100, 0], atol=0.05)
     np.testing.assert_allclose(a, [80.09, -86.18, 79.19, 0, 0], atol=0.1)
     np.testing.assert_allclose(b, [67.20, 83.18, -107.86, 0, 0], atol=0.1)

@@ -15,7 +15,7 @@ import pytest
 
 from eigenkit.files import FileError
 from eigenkit.images import ImageSet, ImageWarning, read_labels, read_sets
-from eigenkit.images.labels import read_groups
+from eigenkit.images.folders import read_groups
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 

@@ -28,11 +28,10 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.checks import by_name, check_groups, check_terms, name_new_views
-from eigenkit.images.comparison import compare
+from eigenkit.images.comparison import FinishedFolds, compare
 from eigenkit.images.descriptors.frame import pooled
-from eigenkit.images.folds import FinishedFolds
+from eigenkit.images.folders import read_groups
 from eigenkit.images.kernels import DEFAULT, plans_of
-from eigenkit.images.labels import read_groups
 from eigenkit.images.shapes import write_folder
 from eigenkit.images.term_reports import how_good, in_words
 

@@ -16,7 +16,7 @@ from browsing import Visit, needs_browser
 from eigenkit.evaluation.metrics import auc_per_label, rates_of
 from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
-from eigenkit.images.descriptors import grid
+from eigenkit.images.descriptors.frame import grid
 from eigenkit.images.page import render_page, write_page
 from eigenkit.images.record import (
     _held_out_evidence,
@@ -348,8 +348,8 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     rest = np.delete(np.arange(24), [4, 5])
     others, targets = Spectrum.of(K[np.ix_(rest, rest)]), Targets.of(Y)
     T = Y @ targets.R
-    slopes = _slopes(model, Spectrum.of(K).coefficients_of_each(T, model.alpha_) @ targets.back)
-    A = others.coefficients_of_each(T[rest], model.alpha_) @ targets.back
+    slopes = _slopes(model, Spectrum.of(K).coefficients(T, model.alpha_) @ targets.back)
+    A = others.coefficients(T[rest], model.alpha_) @ targets.back
     np.testing.assert_allclose(shares, slopes * (K[5, rest] @ A), atol=1e-4)
 
 

@@ -20,9 +20,8 @@ from eigenkit.images.comparison import (
     verdict,
 )
 from eigenkit.images.record import compared_record
-from eigenkit.images.ridge import thresholds
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
-from eigenkit.images.term_reports import measures
+from eigenkit.images.term_reports import measures, thresholds
 from eigenkit.images.weights import bank_of, fit_judged
 from eigenkit.solvers.kernel_weights import silp
 
@@ -44,12 +43,12 @@ def fold(n=60, new=20, seed=0, groups=None):
         kernels[:, :n, :n],
         kernels[:, n:, :n],
         np.ones((2, new)),
+        Y[:n],
+        groups,
         (chosen.scores(rows), thresholds(Y[:n], chosen.held_out)),
         np.array([0.5, 0.5]),
-        Y[:n],
         pictures[:n],
         pictures[n:],
-        groups,
         seed,
     ), Y[n:]
 
@@ -205,6 +204,19 @@ def test_a_rival_that_is_not_known_is_named_before_anything_is_computed():
     sets, Y, _ = make_shapes(6, size=32)
     with pytest.raises(ValueError, match="rivals='best kernel' is not known: choose"):
         compare(sets, Y, rivals=["best kernel"], progress=lambda *told: pytest.fail("computed"))
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ImageWarning")
+def test_two_groups_are_two_folds_whose_training_sets_are_of_one_group():
+    """Sets of one group are then left out one by one, as they would be without groups."""
+    sets, Y, terms = make_shapes(24, size=32)
+    model, halves = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)), np.arange(24) % 2
+    found = compare(sets, Y, terms, annotator=model, groups=halves, cv=2)
+    assert all(np.isfinite(row.quality).all() for row in found.rows)
+    for fitted, test in found.held_out:
+        train = np.flatnonzero(halves != halves[test[0]])
+        alone = clone(model).fit([sets[i] for i in train], Y[train], terms)
+        np.testing.assert_array_equal(fitted.thresholds_, alone.thresholds_)
 
 
 def test_more_folds_than_sets():

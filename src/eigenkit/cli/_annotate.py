@@ -23,9 +23,8 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.extraction import cache_folder
-from eigenkit.images.folders import SUFFIXES
+from eigenkit.images.folders import SUFFIXES, read_groups, read_known
 from eigenkit.images.kernels import PLANS
-from eigenkit.images.labels import read_groups, read_known
 from eigenkit.images.term_reports import OTHERS, UNSEEN, how_good, in_words
 from eigenkit.images.weights import IN_WORDS
 

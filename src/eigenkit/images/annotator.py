@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,36 +12,40 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.images.checks import (
     check_groups,
-    check_patches,
-    check_run,
     check_sets,
     check_settings,
     check_size,
     check_terms,
     check_vectors,
-    name_left_out,
     name_new_views,
 )
-from eigenkit.images.committee import Committee, Second, with_second
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
-from eigenkit.images.extraction import Tell, Vectors, common_size, extract, fitted, subset
-from eigenkit.images.files import ImageSet, small_pictures
-from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
-from eigenkit.images.ridge import probabilities, thresholds
-from eigenkit.images.term_reports import few_terms, is_learnable, term_reports, unlearned_terms
-from eigenkit.images.unseen import rows_of_views, unseen_trials
+from eigenkit.images.extraction import Cache, Tell, Vectors, common_size, extract, fitted, subset
+from eigenkit.images.files import ImageSet, small_pictures, tell_names
+from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
+from eigenkit.images.ridge import Committee, probabilities, with_second
+from eigenkit.images.term_reports import (
+    few_terms,
+    is_learnable,
+    term_reports,
+    thresholds,
+    unlearned_terms,
+)
 from eigenkit.images.weights import (
     Trial,
     choose_kernels,
     fit_judged,
     fold_trials,
+    groups_of,
     mix,
     mixed,
+    rows_of_views,
     unit_diagonal,
+    unseen_trials,
 )
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import unchanged_on_error
+from eigenkit.shell import check_jobs, refuse, unchanged_on_error
 
 # The threshold of a term that one set carries or none; the opposite where all carry it.
 NEVER = float(np.finfo(np.float64).max)
@@ -65,7 +70,7 @@ class ImageAnnotator(BaseEstimator):
         thesis; or plans of your own (a name of a descriptor stands for its mean map).
     weights : {"each", "equal", "learned", "half", "best", "auto"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
-        all terms (``eigenkit.images.committee``); or one regression on a sum with weights that
+        all terms (``eigenkit.images.ridge``); or one regression on a sum with weights that
         are equal, learned by the semi-infinite program for the clique expansion, the mean of
         both, or zero for all but the best kernel. "auto": which of the first four does best in
         cross-validation.
@@ -123,13 +128,8 @@ class ImageAnnotator(BaseEstimator):
     (2, 9)
     """
 
-    size_: tuple[int, int]
-    weights_scores_: dict[str, float]
     _thetas_: Array
     _base_: Array
-    _own_: Array
-    _second_: Second | None
-    _kernels_: list[ViewKernel]
     _descriptors_: list[Descriptor]
 
     def __init__(
@@ -188,7 +188,7 @@ class ImageAnnotator(BaseEstimator):
         check_settings(self)
         sets = check_sets(sets)
         Y, names = check_terms(Y, terms, sets)
-        groups = None if groups is None else check_groups(groups, sets)
+        groups = check_groups(groups, sets)
         with unchanged_on_error(self):
             self._prepare(sets)
             self._descriptors_ = fitted(sets, self._descriptors_, self.size_)
@@ -206,19 +206,26 @@ class ImageAnnotator(BaseEstimator):
         if self.views == "unseen":
             sets, vectors, Y, groups = rows_of_views(sets, vectors, Y, groups)
         labelled = ~np.isnan(Y).any(axis=1)
-        K = self._fit_kernels(sets, vectors)[:, labelled][:, :, labelled]
+        seen = sorted({v for one in sets for v in one.views})
+        views: list[str | None] = [None]
+        if len(seen) > 1 and self.views in (True, "auto"):
+            views = [*seen] if self.views is True else [None, *seen]
+        seed, places = int(self.random_state), self._places()
+        self._kernels_, K = fit_kernels(
+            self._plans(), views, sets, vectors, places, seed, self.progress
+        )
+        K = K[:, labelled][:, :, labelled]
         self._labelled_ = np.flatnonzero(labelled)
         self._Y_ = Y[labelled].astype(np.int8)
         self.set_names_ = [one.name for one in sets]
         self._thumbnails_ = small_pictures(sets, self.size_)
         self._groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        groups = None if groups is None else groups[labelled]
+        groups = groups_of(groups, labelled)
         unseen = None
         if self.views == "unseen":
-            plans, rows = self._plans(), self._labelled_
-            own, seed = [sets[int(i)] for i in rows], int(self.random_state)
-            known = subset(vectors, rows)
-            unseen = unseen_trials(plans, self._places(), own, known, Y[rows], groups, seed)
+            rows = self._labelled_
+            own, known = [sets[int(i)] for i in rows], subset(vectors, rows)
+            unseen = unseen_trials(self._plans(), places, own, known, Y[rows], groups, seed)
         self._fit_weights(K, Y_sets, groups, unseen)
         return K
 
@@ -235,24 +242,21 @@ class ImageAnnotator(BaseEstimator):
         own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         plans = self._plans()
-        name_left_out([plan.name for plan in asked if plan not in plans], self.size_)
+        small = [plan.name for plan in asked if plan not in plans]
+        shape = f"{self.size_[0]} x {self.size_[1]} pixels"
+        what = f"kernels are left out, as images of {shape} are smaller than their patches"
+        tell_names(small, what, stacklevel=4)
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self._descriptors_ = [own.get(name) or Descriptor(name) for name in wanted]
-        check_patches(self._descriptors_, self.size_)
+        for d in self._descriptors_:
+            if d.radius is not None and min(self.size_) < 2 * d.radius:
+                raise ValueError(
+                    f"size={self.size_} is too small for {d.name}, whose patches are "
+                    f"{2 * d.radius} pixels wide: give a larger size, or leave it out."
+                )
 
     def _plans(self) -> tuple[Plan, ...]:
         return plans_of(self.kernels, self.descriptors, self.size_)
-
-    def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
-        plans = self._plans()
-        seen = sorted({v for one in sets for v in one.views})
-        views: list[str | None] = [None]
-        if len(seen) > 1 and self.views in (True, "auto"):
-            views = [*seen] if self.views is True else [None, *seen]
-        self._kernels_, K = fit_kernels(
-            plans, views, sets, vectors, self._places(), int(self.random_state), self.progress
-        )
-        return K
 
     def _fit_weights(
         self, K: np.ndarray, Y_sets: Array, groups: Any, unseen: list[Trial] | None
@@ -316,27 +320,18 @@ class ImageAnnotator(BaseEstimator):
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
         name_new_views(sets, {kernel.view for kernel in self._kernels_})
-        places = self._places()
-        rows = []
-        for kernel in self._kernels_:
-            name = kernel.plan.descriptor
-            rows.append(kernel.transform(sets, vectors[name], places[name])[:, self._labelled_])
-        own = [
-            [float(kernel.view is None or kernel.view in one.views) for one in sets]
-            for kernel in self._kernels_
-        ]
-        return self._as_the_mean(np.array(rows), np.array(own))
-
-    def _as_the_mean(self, K: Array, own: Array) -> tuple[Array, Array]:
-        """What can be compared with no set is like them as sets are on average, not unlike all."""
+        kernels, labelled, at = self._kernels_, self._labelled_, self._places()
+        K = np.array([kernel.transform(sets, vectors, at)[:, labelled] for kernel in kernels])
+        own = np.array(
+            [[float(k.view is None or k.view in one.views) for one in sets] for k in kernels]
+        )
         lost = ~own.any(axis=0)
         if lost.any():
-            labelled, size = (
-                np.ix_(self._labelled_, self._labelled_),
-                np.sqrt(self._own_[0])[:, None],
-            )
-            for j, kernel in enumerate(self._kernels_):
-                K[j, lost] = (kernel.kernel_of_fit()[labelled] / size).mean(axis=0)
+            # What can be compared with no set is like them as sets are on average.
+            size = np.sqrt(self._own_[0])[:, None]
+            for j, kernel in enumerate(kernels):
+                K_fit = kernel.kernel_of_fit()[np.ix_(labelled, labelled)]
+                K[j, lost] = (K_fit / size).mean(axis=0)
             own[:, lost] = 1
         return K, own
 
@@ -380,14 +375,13 @@ class ImageAnnotator(BaseEstimator):
     def _vectors(
         self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
     ) -> Vectors:
-        return extract(
-            sets,
-            self._descriptors_ if descriptors is None else descriptors,
-            self.size_,
-            cache=check_run(self),
-            n_jobs=self.n_jobs,
-            tell=self.progress,
-        )
+        check_jobs("n_jobs", self.n_jobs)
+        if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
+            refuse("cache", self.cache, "a folder, or None")
+        cache = None if self.cache is None else Cache(self.cache)
+        wanted = self._descriptors_ if descriptors is None else descriptors
+        run: Any = {"n_jobs": self.n_jobs, "tell": self.progress}
+        return extract(sets, wanted, self.size_, cache=cache, **run)
 
-    def _places(self) -> dict[str, Array | None]:
+    def _places(self) -> Places:
         return {d.name: d.places(self.size_) for d in self._descriptors_}

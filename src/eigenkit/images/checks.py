@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -14,22 +13,19 @@ from scipy.sparse import issparse
 from eigenkit.estimators._encoding import check_groups as groups_of_samples
 from eigenkit.exceptions import ImageWarning
 from eigenkit.files._common import composed
-from eigenkit.images.descriptors import Descriptor, check_once
-from eigenkit.images.extraction import Cache, Vectors
+from eigenkit.images.descriptors import check_once
+from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, view_in_words
-from eigenkit.images.folders import tell_names
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.numerics.linalg import Array, real_numbers
-from eigenkit.shell import check_choice, check_jobs, check_seed, counted, shown
+from eigenkit.shell import check_choice, check_seed, counted, refuse, shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
     """Height and width, large enough for the patches of local descriptors."""
     sides = list(size) if isinstance(size, Iterable) else []
     if len(sides) != 2 or not all(isinstance(s, Integral) and 16 <= int(s) <= 4096 for s in sides):
-        raise ValueError(
-            f"size={size!r} is not valid: give height and width between 16 and 4096 pixels."
-        )
+        refuse("size", size, "height and width between 16 and 4096 pixels")
     return int(sides[0]), int(sides[1])
 
 
@@ -39,14 +35,6 @@ def check_settings(model: Any) -> None:
     if not isinstance(model.views, bool):
         check_choice("views", model.views, ("auto", "unseen", True, False))
     check_seed("random_state", model.random_state)
-
-
-def check_run(model: Any) -> Cache | None:
-    """Parameters of a run, of fitting or predicting; the cache that it has."""
-    check_jobs("n_jobs", model.n_jobs)
-    if model.cache is not None and not isinstance(model.cache, str | os.PathLike):
-        raise ValueError(f"cache={shown(model.cache)} is not valid: give a folder, or None.")
-    return None if model.cache is None else Cache(model.cache)
 
 
 def check_sets(sets: Any) -> list[ImageSet]:
@@ -69,24 +57,10 @@ def check_vectors(vectors: Vectors) -> None:
             raise ValueError(f"descriptor {name!r} gave no vector for any image: leave it out.")
 
 
-def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> None:
-    """Images must be as large as the patches that are cut out of them."""
-    for d in descriptors:
-        if d.radius is not None and min(size) < 2 * d.radius:
-            raise ValueError(
-                f"size={size} is too small for {d.name}, whose patches are {2 * d.radius} pixels "
-                "wide: give a larger size, or leave it out."
-            )
-
-
-def name_left_out(kernels: Sequence[str], size: tuple[int, int]) -> None:
-    """Say which kernels take no part, because images are too small for them."""
-    small = f"images of {size[0]} x {size[1]} pixels are smaller than their patches"
-    tell_names(kernels, f"kernels are left out, as {small}", stacklevel=5)
-
-
-def check_groups(groups: Any, sets: Sequence[ImageSet]) -> np.ndarray:
-    """A number for every set, the same for those of one group."""
+def check_groups(groups: Any, sets: Sequence[ImageSet]) -> Any:
+    """A number for every set, the same for those of one group; none without groups."""
+    if groups is None:
+        return None
     given = by_name("groups", groups, sets)
     numbers = groups_of_samples(given, len(sets), "for each of the {n} sets")
     if len(np.unique(numbers)) < 2:

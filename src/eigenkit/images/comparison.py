@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from eigenkit.evaluation.comparing import identity
+from eigenkit.evaluation.record import write_atomically
+from eigenkit.files import FileError
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.extraction import Tell, Vectors, fitted, subset
+from eigenkit.images.extraction import Tell, Vectors, fitted, in_cache, subset
 from eigenkit.images.files import ImageSet
-from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
-from eigenkit.images.kernels import equal_weights, subsets
+from eigenkit.images.fitted import load_annotator, save_annotator
+from eigenkit.images.kernels import choices
 from eigenkit.images.rivals import CHOSEN, FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.term_reports import measures
-from eigenkit.images.unseen import views_apart
-from eigenkit.images.weights import folds_of
+from eigenkit.images.weights import folds_of, groups_of, views_apart
+from eigenkit.models import versions
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
 
 MEASURES = ("auc", "p1", "f1")
+# "measures" and "seconds" on one fold, of every rival.
+Figures = dict[str, dict[str, Any]]
 # The descriptor of the plain machines.
 _PLAIN = "joined"
+# Parameters that do not change the result.
+_OF_THE_RUN = ("cache", "n_jobs", "progress")
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ def compare(
     """
     sets = check_sets(sets)
     Y, names = check_terms(Y, terms, sets)
-    groups = None if groups is None else check_groups(groups, sets)
+    groups = check_groups(groups, sets)
     if annotator is not None and annotator.views == "unseen":
         sets, of = views_apart(sets)
         Y, groups = Y[of], of if groups is None else groups[of]
@@ -133,68 +143,125 @@ def compare(
         check_choice("rivals", name, RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     check_settings(base)
-    vectors = _vectors(base, sets)
-    kept = FinishedFolds(
-        base, comparison_key(sets, Y, base, names, groups, cv, random_state, chosen)
-    )
-    held_out, finished = [], []
-    for number, (train, test) in enumerate(folds_of(Y[labelled], known_groups, cv, random_state)):
-        known = kept.get(number)
-        if known is None:
-            sides = labelled[train], labelled[test]
-            given = np.concatenate([sides[0], _unlabelled(Y, groups, sides[1])])
-            base.set_params(progress=_of_fold(progress, number + 1, cv))
-            model = _model(base, [sets[int(i)] for i in given])
-            own = {**vectors, **learned_vectors(model, sets)}
-            start = time.monotonic()
-            fold = _fold(model, sets, Y, names, groups, own, given, *sides, random_state)
-            known = model, _measured(fold, chosen, Y[sides[1]], time.monotonic() - start)
-            model._forget_unused()
-            kept.put(number, *known)
-        held_out.append((known[0], test))
-        finished.append(known[1])
+    task = _Task(base, sets, Y, names, groups, _vectors(base, sets), chosen, random_state)
+    held_out, figures = [], []
+    for model, test, found in _folds(task, labelled, cv, progress):
+        held_out.append((model, test))
+        figures.append(found)
         if each is not None:
-            each(known[1].measures)
+            each(found["measures"])
+    known_sets = [sets[int(i)] for i in labelled], Y[labelled], subset(task.vectors, labelled)
+    rows = _ranked(chosen, figures)
+    gaps = {row.name: _mean_and_error(rows[0].quality - row.quality) for row in rows[1:]}
+    level = [name for name, (gap, error) in gaps.items() if gap <= 2 * error]
+    return Comparison(rows, rows[0].name, level, held_out, *known_sets)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is the same for all folds."""
+
+    base: ImageAnnotator
+    sets: list[ImageSet]
+    Y: Array
+    terms: list[str]
+    groups: Any
+    vectors: Vectors
+    rivals: list[str]
+    seed: int
+
+
+def _folds(
+    task: _Task, labelled: np.ndarray, cv: int, progress: Tell
+) -> Iterator[tuple[ImageAnnotator, np.ndarray, Figures]]:
+    """Model, test rows and figures of every fold; those that a run before has finished are kept."""
+    key = comparison_key(
+        task.sets, task.Y, task.base, task.terms, task.groups, cv, task.seed, task.rivals
+    )
+    kept = FinishedFolds(task.base, key)
+    own = None if task.groups is None else task.groups[labelled]
+    for number, (train, test) in enumerate(folds_of(task.Y[labelled], own, cv, task.seed)):
+        fold = kept.get(number)
+        if fold is None:
+            if progress is not None:
+                before = f"fold {number + 1} of {cv}, "
+                task.base.set_params(
+                    progress=lambda n, of, text, before=before: progress(n, of, before + text)
+                )
+            fold = _measured(task, labelled[train], labelled[test])
+            kept.put(number, *fold)
+        yield fold[0], test, fold[1]
     kept.forget()
-    rows = [_row(name, finished) for name in chosen]
-    rows.sort(key=lambda row: -float(row.quality.mean()))
-    known_sets = [sets[int(i)] for i in labelled], Y[labelled], subset(vectors, labelled)
-    return Comparison(rows, rows[0].name, _level(rows), held_out, *known_sets)
 
 
-def _of_fold(tell: Tell, number: int, folds: int) -> Tell:
-    """The same, with the number of the fold before every message."""
-    if tell is None:
-        return None
-    return lambda done, total, text: tell(done, total, f"fold {number} of {folds}, {text}")
+def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAnnotator, Figures]:
+    """The annotator of a fold, and the measures of all rivals on it.
 
-
-def _measured(fold: Fold, rivals: Sequence[str], Y: Array, took: float) -> Finished:
-    """All rivals on one fold, whose new sets carry the terms Y.
-
-    The annotator took its time before, with the kernels that others are given.
+    The annotator learns from the training sets, and from those without labels that are of no
+    group of the test sets.
     """
-    found: dict[str, list[float]] = {}
-    seconds: dict[str, float] = {}
-    for name in rivals:
+    alone = np.isnan(task.Y).any(axis=1)
+    if task.groups is not None:
+        alone &= ~np.isin(task.groups, task.groups[test])
+    given = np.concatenate([train, np.flatnonzero(alone)])
+    model: ImageAnnotator = clone(task.base)
+    model.size_, inside = task.base.size_, [task.sets[int(i)] for i in given]
+    model._descriptors_ = fitted(inside, task.base._descriptors_, model.size_)
+    vectors = {**task.vectors, **learned_vectors(model, task.sets)}
+    start = time.monotonic()
+    fold = _fold(task, model, vectors, given, train, test)
+    took = time.monotonic() - start
+    found: Figures = {"measures": {}, "seconds": {}}
+    for name in task.rivals:
         start = time.monotonic()
         S, thresholds = RIVALS[name](fold)
-        seconds[name] = time.monotonic() - start + (took if name == CHOSEN else 0.0)
-        found[name] = list(measures(Y, S, thresholds))
-    return Finished(found, seconds)
+        # The annotator took its time before, with the kernels that others are given.
+        found["seconds"][name] = time.monotonic() - start + (took if name == CHOSEN else 0.0)
+        found["measures"][name] = list(measures(task.Y[test], S, thresholds))
+    model._forget_unused()
+    return model, found
 
 
-def _row(name: str, folds: Sequence[Finished]) -> Row:
-    auc, p1, f1 = zip(*(fold.measures[name] for fold in folds), strict=True)
-    return Row(name, auc, p1, f1, sum(fold.seconds[name] for fold in folds))
+def _fold(
+    task: _Task,
+    model: ImageAnnotator,
+    vectors: Vectors,
+    given: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+) -> Fold:
+    """Kernels learned from the given sets: those of the training side, labelled or not."""
+    inside, outside = ([task.sets[int(i)] for i in rows] for rows in (given, test))
+    groups = None if task.groups is None else task.groups[given]
+    K = model.fit_vectors(inside, subset(vectors, given), task.Y[given], task.terms, groups)
+    K_new, own_new = model._each_kernel(outside, subset(vectors, test))
+    chosen = model._scores(K_new, own_new), model.thresholds_
+    plain = [np.vstack(vectors[_PLAIN][int(i)]) for i in train]
+    plain_new = [np.vstack(vectors[_PLAIN][int(i)]) for i in test]
+    # Equal weights for the kernels between sets; those within views if they were chosen.
+    inner = np.array([kernel.view is not None for kernel in model._kernels_])
+    ways = choices(model.kernels, model._kernels_, "equal").values()
+    within = np.any(model._base_[inner])
+    base = next(base for base in ways if np.any(base[inner]) == within)
+    known = K, K_new, own_new, task.Y[train], groups_of(task.groups, train)
+    return Fold(*known, chosen, base, plain, plain_new, task.seed)
+
+
+def _ranked(names: Sequence[str], folds: Sequence[Figures]) -> list[Row]:
+    """All rivals, the best first."""
+    rows = []
+    for name in names:
+        auc, p1, f1 = zip(*(fold["measures"][name] for fold in folds), strict=True)
+        rows.append(Row(name, auc, p1, f1, sum(fold["seconds"][name] for fold in folds)))
+    return sorted(rows, key=lambda row: -float(row.quality.mean()))
 
 
 def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
     """Those that are the same in all folds, also those of the plain machines."""
     base._prepare(sets)
-    names = [d.name for d in base._descriptors_]
-    plain = [] if _PLAIN in names else [Descriptor(_PLAIN)]
-    return base._vectors(sets, [*(d for d in base._descriptors_ if not d.learns), *plain])
+    wanted = {d.name: d for d in base._descriptors_ if not d.learns}
+    wanted.setdefault(_PLAIN, Descriptor(_PLAIN))
+    return base._vectors(sets, [*wanted.values()])
 
 
 def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
@@ -203,72 +270,70 @@ def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
     return model._vectors(sets, learned) if learned else {}
 
 
-def _model(base: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
-    """The annotator of a fold, whose descriptors have seen its training sets alone."""
-    model: ImageAnnotator = clone(base)
-    model.size_, model._descriptors_ = base.size_, fitted(sets, base._descriptors_, base.size_)
-    return model
+# -- finished folds on disk: an interrupted run continues after them ----------------------
 
 
-def _fold(
-    model: ImageAnnotator,
-    sets: list[ImageSet],
-    Y: Array,
-    terms: list[str],
-    groups: Any,
-    vectors: Vectors,
-    given: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
-    seed: int,
-) -> Fold:
-    """Kernels learned from the given sets: those of the training side, labelled or not."""
-    inside, outside = ([sets[int(i)] for i in rows] for rows in (given, test))
-    own_groups, given_groups = (None if groups is None else groups[rows] for rows in (train, given))
-    K = model.fit_vectors(inside, subset(vectors, given), Y[given], terms, given_groups)
-    K_new, own_new = model._each_kernel(outside, subset(vectors, test))
-    chosen = model._scores(K_new, own_new), model.thresholds_
-    plain, plain_new = (
-        [np.vstack(vectors[_PLAIN][int(i)]) for i in rows] for rows in (train, test)
-    )
-    base = _set_kernel_weights(model)
-    return Fold(K, K_new, own_new, chosen, base, Y[train], plain, plain_new, own_groups, seed)
+class FinishedFolds:
+    """The folds of one comparison, which a key tells from others: a model and figures each.
+
+    They are kept in the cache of the annotator. Nothing is kept without a cache, or with functions
+    of the user's, whose versions cannot be told apart.
+    """
+
+    def __init__(self, annotator: ImageAnnotator, key: str) -> None:
+        self.given = annotator.descriptors
+        own = any(d.function is not None for d in self.given)
+        keeps = annotator.cache is not None and not own
+        self.folder = Path(annotator.cache) / "folds" / key if keeps else None
+
+    def get(self, number: int) -> tuple[ImageAnnotator, Figures] | None:
+        """The fold of that number; None where it has not been finished, or is damaged."""
+        if self.folder is None:
+            return None
+        try:
+            figures = json.loads((self.folder / f"{number}.json").read_text())
+            model = load_annotator(self.folder / f"{number}.ek", self.given)
+            return model, {key: figures[key] for key in ("measures", "seconds")}
+        except (FileError, OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def put(self, number: int, model: ImageAnnotator, found: Figures) -> None:
+        """Keep a fold; the figures are written last, so where they are, the model is too."""
+        if self.folder is None:
+            return
+        with in_cache(self.folder.parents[1]):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_annotator(model, self.folder / f"{number}.ek")
+            write_atomically(self.folder / f"{number}.json", json.dumps(found))
+
+    def forget(self) -> None:
+        """Remove the files when all folds are finished."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _unlabelled(Y: Array, groups: Any, test: np.ndarray) -> np.ndarray:
-    """Sets without labels that are of no group of the test sets."""
-    alone = np.isnan(Y).any(axis=1)
-    return np.flatnonzero(alone if groups is None else alone & ~np.isin(groups, groups[test]))
-
-
-def _set_kernel_weights(model: ImageAnnotator) -> Array:
-    """Equal weights for the kernels between sets; those within views if they were chosen."""
-    kernels = model._kernels_
-    used = next(iter(subsets(model.kernels, kernels, "equal").values()))
-    within = any(k.view is not None for k, b in zip(kernels, model._base_, strict=True) if b)
-    return equal_weights(used, kernels, within)
-
-
-def _level(rows: Sequence[Row]) -> list[str]:
-    """Rivals whose difference to the first is at most twice its standard error."""
-    gaps = {row.name: _mean_and_error(rows[0].quality - row.quality) for row in rows[1:]}
-    return [name for name, (gap, error) in gaps.items() if gap <= 2 * error]
+def comparison_key(
+    sets: Sequence[ImageSet], Y: Array, annotator: ImageAnnotator, *settings: Any
+) -> str:
+    """A hash of pictures, terms, parameters, settings, versions and the code itself."""
+    params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
+    pictures = [(one.name, [(p.digest, p.view) for p in one.pictures]) for one in sets]
+    code = (file.read_bytes() for file in sorted(Path(__file__).parents[1].rglob("*.py")))
+    return identity(pictures, Y, params, settings, versions(), *code)
 
 
 def as_records(comparison: Comparison) -> list[dict[str, Any]]:
     """Means, standard errors, and the paired difference to the plain rival (None without it)."""
     plain = next((row for row in comparison.rows if row.name == PLAIN), None)
-    return [_record(row, plain, comparison.recommended) for row in comparison.rows]
-
-
-def _record(row: Row, plain: Row | None, recommended: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": row.name, "recommended": row.name == recommended}
-    for key in MEASURES:
-        found[key], found[key + "_error"] = _mean_and_error(getattr(row, key))
-    gap = (None, None) if plain is None else _mean_and_error(np.subtract(row.auc, plain.auc))
-    found["difference"], found["difference_error"] = gap
-    found["seconds"] = round(row.seconds, 2)
-    return found
+    records = []
+    for row in comparison.rows:
+        found = {"name": row.name, "recommended": row.name == comparison.recommended}
+        for key in MEASURES:
+            found[key], found[f"{key}_error"] = _mean_and_error(getattr(row, key))
+        gap = (None, None) if plain is None else _mean_and_error(np.subtract(row.auc, plain.auc))
+        found["difference"], found["difference_error"] = gap
+        records.append(found | {"seconds": round(row.seconds, 2)})
+    return records
 
 
 def _mean_and_error(values: Any) -> tuple[float, float]:
@@ -305,36 +370,31 @@ def advice(names: Sequence[str], measured: ImageAnnotator) -> str:
     return f"It is {how}." if name == names[0] else f"{text} Next comes {name}, {how}."
 
 
-def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[str]] | None:
-    """The first of these rivals that annotate fit can fit, and its options for that."""
-    name = next((name for name in names if name in FITTED), None)
-    if name is None:
-        return None
-    own = {"weights": measured.weights} if name == CHOSEN and measured.weights != "each" else {}
-    given = {**FITTED[name], **own, **_given(measured, name == PLAIN)}
-    return name, [word for key, value in given.items() for word in (f"--{key}", f"{value}") if word]
-
-
 _VIEWS = {True: "views", False: "no-views", "unseen": "unseen-views"}
 
 
-def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
-    """Options that make fit use what the rivals were measured with.
+def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[str]] | None:
+    """The first of these rivals that annotate fit can fit, and the options that make it do so.
 
-    The plain one has a kernel of its own, and no views.
+    They repeat what the rivals were measured with.
     """
-    found: dict[str, Any] = {}
-    if not plain and measured.kernels != "auto":
-        found["kernels"] = _kernels_in_words(measured.kernels)
-    if not plain and measured.views != "auto":
-        found[_VIEWS[measured.views]] = ""
+    name = next((name for name in names if name in FITTED), None)
+    if name is None:
+        return None
+    given: dict[str, Any] = dict(FITTED[name])
+    if name == CHOSEN and measured.weights != "each":
+        given["weights"] = measured.weights
+    if name != PLAIN:  # which has a kernel of its own, and no views
+        kernels = measured.kernels
+        if not isinstance(kernels, str):
+            words = (k if isinstance(k, str) else f"{k.descriptor}:{k.kind}" for k in kernels)
+            kernels = ",".join(word.removesuffix(":mean_map") for word in words)
+        if kernels != "auto":
+            given["kernels"] = kernels
+        if measured.views != "auto":
+            given[_VIEWS[measured.views]] = ""
     if measured.size is not None:
-        found["size"] = "x".join(map(str, measured.size))
-    return found | ({"random-state": measured.random_state} if measured.random_state else {})
-
-
-def _kernels_in_words(kernels: Any) -> str:
-    if isinstance(kernels, str):
-        return kernels
-    words = (k if isinstance(k, str) else f"{k.descriptor}:{k.kind}" for k in kernels)
-    return ",".join(word.removesuffix(":mean_map") for word in words)
+        given["size"] = "x".join(map(str, measured.size))
+    if measured.random_state:
+        given["random-state"] = measured.random_state
+    return name, [word for key, value in given.items() for word in (f"--{key}", f"{value}") if word]

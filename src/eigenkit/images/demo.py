@@ -9,9 +9,8 @@ import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.extraction import Tell
-from eigenkit.images.folders import read_sets
-from eigenkit.images.labels import read_labels
-from eigenkit.images.model_file import load_annotator, save_annotator
+from eigenkit.images.fitted import load_annotator, save_annotator
+from eigenkit.images.folders import read_labels, read_sets
 from eigenkit.images.page import write_page
 from eigenkit.images.record import predicted_record
 from eigenkit.images.shapes import make_shapes, write_folder

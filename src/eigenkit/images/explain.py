@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ import numpy as np
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
-from eigenkit.images.kernels import ViewKernel
 from eigenkit.numerics.linalg import Array
 
 NEIGHBOURS = 5
@@ -95,16 +95,17 @@ class Explainer:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.by_points = [
-            (j, _Points(model, kernel))
+        self.by_points = {
+            j: kernel.kernel_.sharing(model._labelled_)
             for j, kernel in enumerate(model._kernels_)
             if hasattr(kernel.kernel_, "sharing") and model._thetas_[:, j].any()
-        ]
+        }
 
     @property
     def descriptors(self) -> list[Descriptor]:
         """The descriptors whose vectors :meth:`evidence` needs."""
-        return list({p.descriptor.name: p.descriptor for _, p in self.by_points}.values())
+        names = {self.model._kernels_[j].plan.descriptor for j in self.by_points}
+        return [d for d in self.model._descriptors_ if d.name in names]
 
     def __call__(
         self,
@@ -142,34 +143,21 @@ class Explainer:
         """Where the parts of kernels lie that have them; A: coefficients of all regressions."""
         own = [k.view is None or k.view in one.views for k in self.model._kernels_]
         each = _coefficients(self.model, np.array(own, dtype=float), A)
-        return [
-            piece
-            for j, kernel in self.by_points
-            for piece in kernel.evidence(one, vectors, each[j])
-        ]
+        pieces = (self._of_kernel(j, one, vectors, each[j]) for j in self.by_points)
+        return list(chain.from_iterable(pieces))
 
-
-class _Points:
-    """The parts of points in scores, by one kernel."""
-
-    def __init__(self, model: Any, kernel: ViewKernel) -> None:
-        self.model, self.kernel = model, kernel
-        self.descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
-        self.shares = kernel.kernel_.sharing(model._labelled_)
-
-    def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
-        places = self.descriptor.places(self.model.size_)
-        own = vectors[self.descriptor.name][0]
-        shown = [i for i, p in enumerate(one.pictures) if self.kernel.view in (None, p.view)]
-        if not shown:
-            return []
-        points = [self.kernel.preparation_.transform(own[i], places) for i in shown]
-        shares = self.shares(np.vstack(points), A)
-        pieces = np.split(shares, np.cumsum([len(p) for p in points])[:-1])
-        return [
-            Evidence(i, self.kernel.name, self.descriptor.radius, places, piece)
-            for i, piece in zip(shown, pieces, strict=True)
-        ]
+    def _of_kernel(self, j: int, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
+        kernel, found = self.model._kernels_[j], []
+        (descriptor,) = (d for d in self.descriptors if d.name == kernel.plan.descriptor)
+        places = descriptor.places(self.model.size_)
+        shown = [i for i, p in enumerate(one.pictures) if kernel.view in (None, p.view)]
+        own = [vectors[descriptor.name][0][i] for i in shown]
+        points = [kernel.preparation_.transform(v, places) for v in own]
+        shares = self.by_points[j](np.vstack(points), A) if points else np.zeros((0, 0))
+        for i, part in zip(shown, points, strict=True):
+            piece, shares = shares[: len(part)], shares[len(part) :]
+            found.append(Evidence(i, kernel.name, descriptor.radius, places, piece))
+        return found
 
 
 def _coefficients(model: Any, own: Array, A: Array) -> Array:

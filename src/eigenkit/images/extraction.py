@@ -13,7 +13,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from eigenkit.files import FileError, atomic
-from eigenkit.images.descriptors import PCA_IMAGES, Descriptor, Frame
+from eigenkit.images.descriptors import PCA_IMAGES, Descriptor
+from eigenkit.images.descriptors.frame import Frame
 from eigenkit.images.files import ImageSet, Picture
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._file_blocks import Place, Scratch
@@ -53,24 +54,25 @@ def extract(
     unique = list({p.digest: p for one in sets for p in one.pictures}.values())
     files = {d.name: Scratch() for d in descriptors}
     places: dict[str, dict[str, Place]] = {name: {} for name in files}
-    computed = _computed(unique, descriptors, size, cache, n_jobs)
-    for digest, vectors in watched("descriptors", computed, len(unique), tell):
+    jobs = n_jobs if n_jobs and len(unique) > BATCH else 1
+    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=BATCH)
+    work = (delayed(_vectors)(picture, descriptors, size, cache) for picture in unique)
+    computed = watched("descriptors", parallel(work), len(unique), tell)
+    for picture, vectors in zip(unique, computed, strict=True):
         for name, file in files.items():
-            place = places[name][digest] = file.put(vectors[name].astype(np.float32, copy=False))
-            _check_length(name, next(iter(places[name].values())), place)
+            place = file.put(vectors[name].astype(np.float32, copy=False))
+            places[name][picture.digest] = place
+            first = next(iter(places[name].values()))
+            if first.shape[1] != place.shape[1]:
+                raise ValueError(
+                    f"descriptor {name!r} gave vectors of {first.shape[1]} and of "
+                    f"{place.shape[1]} numbers: return vectors of one length for all images."
+                )
     found = {}
     for name, file in files.items():
         own = file.views(places[name])
         found[name] = [[own[p.digest] for p in one.pictures] for one in sets]
     return found
-
-
-def _check_length(name: str, first: Place, other: Place) -> None:
-    if first.shape[1] != other.shape[1]:
-        raise ValueError(
-            f"descriptor {name!r} gave vectors of {first.shape[1]} and of {other.shape[1]} "
-            "numbers: return vectors of one length for all images."
-        )
 
 
 def subset(vectors: Vectors, rows: Iterable[int]) -> Vectors:
@@ -88,19 +90,6 @@ def fitted(
     step = max(1, len(pictures) // PCA_IMAGES)
     images = [picture.pixels(size) for picture in pictures[::step][:PCA_IMAGES]]
     return [Descriptor(d.name, d.function).fit(images) for d in descriptors]
-
-
-def _computed(
-    pictures: Sequence[Picture],
-    descriptors: Sequence[Descriptor],
-    size: tuple[int, int],
-    cache: Cache | None,
-    n_jobs: int | None,
-) -> Iterator[tuple[str, dict[str, Array]]]:
-    jobs = n_jobs if n_jobs and len(pictures) > BATCH else 1
-    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=BATCH)
-    work = (delayed(_vectors)(picture, descriptors, size, cache) for picture in pictures)
-    yield from zip((p.digest for p in pictures), parallel(work), strict=True)
 
 
 def _vectors(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._common import composed
 from eigenkit.shell import shown
@@ -53,7 +54,10 @@ class Picture:
 
     def pixels(self, size: tuple[int, int] | None = None) -> Pixels:
         """Red, green and blue as unsigned bytes, brought to (height, width)."""
-        image = self._open()
+        if self.array is not None:
+            image = pillow().fromarray(self.array)
+        else:
+            image = decode(self.path, self._content(), self.max_pixels)
         if size is not None and image.size != (size[1], size[0]):
             image = image.resize((size[1], size[0]), pillow().Resampling.BILINEAR)
         return np.asarray(image)
@@ -64,12 +68,12 @@ class Picture:
         if self.array is not None:
             return self.array.shape[0], self.array.shape[1]
         with guarded(self.path):
-            return _upright_shape(opened(self.path, self._content(), self.max_pixels))
-
-    def _open(self) -> Any:
-        if self.array is not None:
-            return pillow().fromarray(self.array)
-        return decode(self.path, self._content(), self.max_pixels)
+            image = opened(self.path, self._content(), self.max_pixels)
+            width, height = image.size
+            if image.format == "TIFF":  # some versions of the reader have turned it already
+                width, height = image.tag_v2[256], image.tag_v2[257]
+            lies = image.getexif().get(0x0112, 1) in range(5, 9)  # sides are exchanged
+            return (width, height) if lies else (height, width)
 
     def _content(self) -> bytes:
         """The bytes that its digest is of: vectors of others would be kept under a wrong name."""
@@ -119,19 +123,12 @@ class ImageSet:
         shows = list(views) if views is not None else [""] * len(images)
         if len(shows) != len(images):
             raise ValueError(f"set {shown(name)} has {len(images)} images and {len(shows)} views.")
-        return cls(
-            composed(str(name)),
-            tuple(
-                Picture(
-                    f"{i}",
-                    composed(str(view)),
-                    digest(array.tobytes() + repr(array.shape).encode()),
-                    None,
-                    array,
-                )
-                for i, (array, view) in enumerate(zip(images, shows, strict=True))
-            ),
+        hashes = [digest(image.tobytes() + repr(image.shape).encode()) for image in images]
+        pictures = (
+            Picture(str(i), composed(str(view)), known, None, image)
+            for i, (view, known, image) in enumerate(zip(shows, hashes, images, strict=True))
         )
+        return cls(composed(str(name)), tuple(pictures))
 
 
 def _from_array(name: str, i: int, array: Any) -> np.ndarray:
@@ -171,6 +168,17 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarra
     return np.array([one.pictures[0].pixels(small) for one in sets])
 
 
+def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
+    """Warn about things, if there are any: how many, and the names of some."""
+    if names:
+        warnings.warn(
+            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
+            + (" and more" if len(names) > 5 else ""),
+            ImageWarning,
+            stacklevel=stacklevel,
+        )
+
+
 # -- decoding ---------------------------------------------------------------------------
 
 
@@ -193,18 +201,15 @@ def guarded(path: Path | None) -> Iterator[None]:
     except (FileError, ImportError):
         raise
     except Exception as error:
-        if type(error).__name__ == "DecompressionBombError":
+        kind = type(error).__name__
+        if kind == "DecompressionBombError":
             raise too_large(path, "too many pixels", MAX_PIXELS) from error
+        reason = " ".join(str(error).split())[:100] or kind
+        if kind == "UnidentifiedImageError":
+            reason = "it is not a PNG, JPEG, TIFF or WebP file"
         raise FileError(
-            path, f"it cannot be read as an image ({_reason(error)}): repair or remove it."
+            path, f"it cannot be read as an image ({reason}): repair or remove it."
         ) from error
-
-
-def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    if type(error).__name__ == "UnidentifiedImageError":
-        return "it is not a PNG, JPEG, TIFF or WebP file"
-    return text[:100] or type(error).__name__
 
 
 def too_large(path: Any, what: str, limit: int) -> FileError:
@@ -222,15 +227,6 @@ def opened(path: Path | None, content: bytes, max_pixels: int) -> Any:
     return image
 
 
-def _upright_shape(image: Any) -> tuple[int, int]:
-    """Height and width when the image is turned as its orientation says; 5 to 8 exchange them."""
-    width, height = image.size
-    if image.format == "TIFF":  # some versions of the reader have exchanged them already
-        width, height = image.tag_v2[256], image.tag_v2[257]
-    lies = image.getexif().get(0x0112, 1) in range(5, 9)
-    return (width, height) if lies else (height, width)
-
-
 def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
     """An image as red, green and blue: upright, the first frame, on white where transparent."""
     from PIL import ImageOps
@@ -242,7 +238,14 @@ def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
         upright = ImageOps.exif_transpose(image)
         if _is_one_number(image):
             return _from_numbers(path, upright, has_16)
-        found = _on_white(_of_upper_bytes(upright) if has_16 else upright)
+        clear = upright.info.get("transparency")
+        if has_16 and isinstance(clear, tuple):  # given as its pixels are in the file
+            upright.info["transparency"] = tuple(value // 256 for value in clear)
+        found = upright
+        if "A" in upright.getbands() or "transparency" in upright.info:
+            seen = upright.convert("RGBA")
+            found = pillow().alpha_composite(pillow().new("RGBA", seen.size, "white"), seen)
+        found = found.convert("RGB")
         found.info["bits"] = 16 if has_16 else 8
         return found
 
@@ -267,26 +270,8 @@ def _has_16(image: Any) -> bool:
 
 
 def _from_numbers(path: Path | None, image: Any, has_16: bool) -> Any:
-    values, clear = np.asarray(image), image.info.get("transparency")
-    grey = _eight_bits(path, values, has_16)
-    if clear is not None:
-        grey = np.where(values == clear, np.uint8(255), grey)
-    found = pillow().fromarray(grey).convert("RGB")
-    found.info["bits"] = 16 if has_16 or values.max() > 255 else 8
-    found.info["largest"] = int(values.max()) >> 8
-    return found
-
-
-def _of_upper_bytes(image: Any) -> Any:
-    """The same, its transparent colour given as its pixels are."""
-    clear = image.info.get("transparency")
-    if isinstance(clear, tuple):
-        image.info["transparency"] = tuple(value // 256 for value in clear)
-    return image
-
-
-def _eight_bits(path: Path | None, values: np.ndarray, has_16: bool) -> np.ndarray:
     """16 bits as 8; other numbers by how large they are: of 0..1, as 8 bits, or as 16."""
+    values, clear = np.asarray(image), image.info.get("transparency")
     low, top = values.min(), values.max()
     if not 0 <= low <= top <= 65535:  # nor is NaN
         raise FileError(
@@ -294,19 +279,15 @@ def _eight_bits(path: Path | None, values: np.ndarray, has_16: bool) -> np.ndarr
             f"its pixels go from {low:g} to {top:g}: give numbers from 0 to 255, from 0 to 65535, "
             "or, with a decimal point, from 0 to 1.",
         )
-    if has_16 or top > 255:
-        return np.asarray(values // 256, dtype=np.uint8)
-    one = values.dtype.kind == "f" and top <= 1
-    return np.asarray(np.round(255 * values if one else values), dtype=np.uint8)
-
-
-def _on_white(image: Any) -> Any:
-    Image = pillow()
-    if "A" in image.getbands() or "transparency" in image.info:
-        seen = image.convert("RGBA")
-        white = Image.new("RGBA", seen.size, "white")
-        return Image.alpha_composite(white, seen).convert("RGB")
-    return image.convert("RGB")
+    deep = has_16 or top > 255
+    scale = 255 if values.dtype.kind == "f" and top <= 1 else 1
+    grey = np.asarray(values // 256 if deep else np.round(scale * values), dtype=np.uint8)
+    if clear is not None:
+        grey = np.where(values == clear, np.uint8(255), grey)
+    found = pillow().fromarray(grey).convert("RGB")
+    found.info["bits"] = 16 if deep else 8
+    found.info["largest"] = int(top) >> 8
+    return found
 
 
 def content_of(path: Path | None) -> bytes:

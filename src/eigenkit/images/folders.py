@@ -1,21 +1,24 @@
-"""Sets of images from folders: nothing outside the folder is read, nothing too large decoded."""
+"""Sets of images from folders, and their terms and groups from tables.
+
+Nothing outside the folder is read, nothing too large decoded.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-import stat
-import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
 from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
+from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
 from eigenkit.images.files import (
     MAX_PIXELS,
@@ -27,11 +30,14 @@ from eigenkit.images.files import (
     guarded,
     is_deep,
     opened,
+    tell_names,
 )
+from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, shown
 
 # What systems put into folders by themselves, and nobody means: archives of a Mac, previews.
 LEFT_BY_SYSTEMS = ("__macosx", "@eadir", "thumbs.db", "desktop.ini", "$recycle.bin")
+SEPARATORS = "|;,"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 
@@ -96,7 +102,10 @@ def _checked(
     root: Path, path: Path, view: str, unreadable: str, max_pixels: int, dark: list[str]
 ) -> Picture | None:
     try:
-        _check_inside(root, path)
+        if _leads_out(root, path):
+            raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise FileError(path, "it is not a file: remove it.")
         content = content_of(path)
         picture = Picture(readable(path.name), view, digest(content), path, None, max_pixels)
         with guarded(path):
@@ -131,25 +140,30 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
             raise FileError(child, f"there are two folders named {shown(name)}: rename one.")
         if _leads_out(root, child):
             yield name, "", child
-            continue
-        found = list(_images(root, child, "", strange))
-        for view in _folders(root, child):
-            found += _images(root, view, readable(view.name), strange)
-            for deeper in _folders(root, view):
-                strange += _files_below(deeper)
-        if not found:
-            raise FileError(
-                child,
-                "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its "
-                "views: remove the folder or fill it.",
-            )
-        yield from ((name, view, path) for view, path in found)
+        else:
+            yield from ((name, view, path) for view, path in _of_set(root, child, strange))
     tell_names(
         [readable(path.name) for path in strange],
         "files in no folder of a set, below the folders of views or with other names than "
         f"{', '.join(SUFFIXES)} are left alone",
         stacklevel=4,
     )
+
+
+def _of_set(root: Path, folder: Path, strange: list[Path]) -> list[tuple[str, Path]]:
+    found = [*_images(root, folder, "", strange)]
+    for view in _folders(root, folder):
+        found += _images(root, view, readable(view.name), strange)
+        for deeper in _folders(root, view):
+            below = (path for path in sorted(deeper.rglob("*")) if path.is_file())
+            strange += [p for p in below if all(map(_is_meant, p.relative_to(deeper).parts))]
+    if not found:
+        raise FileError(
+            folder,
+            "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its views: "
+            "remove the folder or fill it.",
+        )
+    return found
 
 
 def _is_meant(name: str) -> bool:
@@ -162,11 +176,6 @@ def _listed(folder: Path) -> list[Path]:
 
 def _folders(root: Path, folder: Path) -> list[Path]:
     return [path for path in _listed(folder) if path.is_dir() and not _leads_out(root, path)]
-
-
-def _files_below(folder: Path) -> list[Path]:
-    below = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
 
 
 def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
@@ -185,18 +194,6 @@ def _leads_out(root: Path, path: Path) -> bool:
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
-def _check_inside(root: Path, path: Path) -> None:
-    """It must be a file that lies in the folder when links are followed."""
-    if _leads_out(root, path):
-        raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
-    try:
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
-    if not regular:
-        raise FileError(path, "it is not a file: remove it.")
-
-
 def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
     """Set, view and file of every row, in the order of a folder, on which models depend."""
     names, rows = read_table(table, "file", "set")
@@ -205,10 +202,13 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
         row = dict(zip(names, cells, strict=False))
         if not row.get("file") or not row.get("set"):
             raise FileError(table, "a row needs a file and a set.", line=line)
-        path, name = _as_on_disk(root, row["file"]), composed(row["set"])
+        file, name = row["file"], composed(row["set"])
+        # Accents are stored with their letters or apart.
+        forms = (root / form for form in (file, composed(file), normalize("NFD", file)))
+        path = next(filter(os.path.exists, forms), root / file)
         # What the table itself says; where links lead is a matter of the file.
         if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
-            raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
+            raise FileError(table, f"{shown(file)} is not in the folder.", line=line)
         place = os.path.relpath(path, root)
         if (name, place) in found:
             message = f"{shown(place)} is in the set {shown(name)} already: give it once."
@@ -220,13 +220,8 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
     return sorted(found.values())
 
 
-def _as_on_disk(root: Path, file: str) -> Path:
-    """The file of that name, whether accents are stored with their letters or apart (NFC, NFD)."""
-    forms = (file, composed(file), unicodedata.normalize("NFD", file))
-    return next((root / name for name in forms if os.path.exists(root / name)), root / file)
-
-
 Rows = Iterator[tuple[int, list[str]]]  # numbers of lines, and cells
+Given = dict[str, tuple[int, list[str]]]  # name of a set -> line and cells
 
 
 def read_table(table: Path, *wanted: str) -> tuple[list[str], Rows]:
@@ -259,12 +254,146 @@ def _read_rows(table: Path) -> Rows:
         raise FileError(table, f"it is not a CSV file ({error}).", line=reader.line_num) from error
 
 
-def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
-    """Warn about things, if there are any: how many, and the names of some."""
-    if names:
-        warnings.warn(
-            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
-            + (" and more" if len(names) > 5 else ""),
-            ImageWarning,
-            stacklevel=stacklevel,
+def read_labels(
+    path: str | os.PathLike[str], sets: Sequence[ImageSet], separator: str | None = None
+) -> tuple[Array, list[str]]:
+    """The terms of sets, from a table with a column ``set``.
+
+    The other columns are either terms with 0 or 1 in every row, or one column ``terms`` with the
+    names of the terms of a set, between them ``|``, ``;`` or ``,``. An empty cell of ``terms``
+    says that a set carries no term, and a warning counts these sets. ``NA``, ``NaN``, ``?`` and
+    the like (or, in columns of 0 and 1, a row of empty cells) say that the terms are not known.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file.
+    sets : sequence of ImageSet
+    separator : str, optional
+        Between terms; by default the first of ``|``, ``;``, ``,`` that occurs.
+
+    Returns
+    -------
+    Y : array of shape (n_sets, n_terms)
+        0 and 1; rows of NaN for sets that the table does not name, or of which nothing is known.
+    terms : list of str
+    """
+    table = Path(path)
+    names, rows = read_table(table, "set")
+    columns = [name for name in names if name != "set"]
+    if len(set(names)) < len(names):
+        raise FileError(table, "two columns have the same name: rename one.", line=1)
+    if "terms" in columns and len(columns) > 1:
+        other = next(name for name in columns if name != "terms")
+        message = f"it has the column {shown(other)} beside 'terms': keep one of them."
+        raise FileError(table, message, line=1)
+    lists = columns == ["terms"]  # where an empty cell says something
+    given = {
+        name: (number, cells)
+        for name, (number, cells) in _by_set(table, names, rows).items()
+        if not all(is_missing(cell) and (cell or not lists) for cell in cells)
+    }
+    _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
+    if lists:
+        found, columns = _from_lists(table, given, sets, separator)
+    elif columns:
+        there = [one.name for one in sets if one.name in given]
+        found = {name: _as_truths(table, columns, *given[name]) for name in there}
+    else:
+        raise FileError(table, "it has no column of terms beside 'set'.")
+    unknown = [np.nan] * len(columns)
+    return np.array([found.get(one.name, unknown) for one in sets], dtype=np.float64), columns
+
+
+def _by_set(table: Path, names: list[str], rows: Rows) -> Given:
+    """The cells of every set, without its name."""
+    found: Given = {}
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise FileError(table, f"it has {len(cells)} cells, expected {len(names)}.", line=line)
+        name = composed(cells.pop(names.index("set")))
+        if name in found:
+            raise FileError(table, f"set {shown(name)} has a row already.", line=line)
+        found[name] = line, cells
+    return found
+
+
+def _as_truths(table: Path, columns: list[str], line: int, cells: list[str]) -> list[bool]:
+    for column, cell in zip(columns, cells, strict=True):
+        if cell not in ("0", "1"):
+            message = f"{shown(cell)} is neither 0 nor 1."
+            raise FileError(table, message, line=line, column=column)
+    return [cell == "1" for cell in cells]
+
+
+def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
+    """The group of every set, from a CSV file with the columns ``set`` and ``group``.
+
+    A set without a row is a group of its own, and a warning says so.
+    """
+    table = Path(path)
+    names, rows = read_table(table, "set", "group")
+    given: dict[str, str] = {}
+    for line, cells in rows:
+        row = dict(zip(names, map(composed, cells), strict=False))
+        name, group = row.get("set", ""), row.get("group", "")
+        if not name or is_missing(group):
+            raise FileError(table, "a row needs a set and a group.", line=line)
+        if given.setdefault(name, group) != group:
+            raise FileError(
+                table, f"set {shown(name)} is in the group {shown(given[name])} already.", line=line
+            )
+    if not given:
+        raise FileError(table, "it names no set.")
+    _compare_names(table, given, sets, "groups", "have no group and are groups of their own")
+    return [f"group {given[s.name]}" if s.name in given else f"set {s.name}" for s in sets]
+
+
+def _compare_names(
+    table: Path, given: Collection[str], sets: Sequence[ImageSet], rows: str, without: str
+) -> None:
+    """Compare the sets of a table with those of the folder: none in common is an error."""
+    known = {one.name for one in sets}
+    if given and known.isdisjoint(given):
+        raise FileError(
+            table,
+            f"it names none of the sets: it has {shown(next(iter(given)))}, the folder "
+            f"{shown(sets[0].name)}; give the folder whose folders are the sets.",
         )
+    unknown = [name for name in given if name not in known]
+    left = [one.name for one in sets if one.name not in given]
+    tell_names(unknown, f"rows of the {rows} name sets without images", stacklevel=4)
+    tell_names(left, f"sets {without}", stacklevel=4)
+
+
+def _from_lists(
+    table: Path, given: Given, sets: Sequence[ImageSet], separator: str | None
+) -> tuple[dict[str, list[bool]], list[str]]:
+    text = "".join(cells[0] for _, cells in given.values())
+    mark = separator or next((c for c in SEPARATORS if c in text), "|")
+    carried: dict[str, set[str]] = {}
+    for name, (line, cells) in given.items():
+        carried[name] = {composed(part.strip()) for part in cells[0].split(mark)} - {""}
+        unknown = next(filter(is_missing, carried[name]), None)
+        if unknown is not None:
+            message = f"{shown(unknown)} stands for a missing value: leave it out of the terms."
+            raise FileError(table, message, line=line)
+    terms = sorted(set().union(*carried.values()))
+    if not terms:
+        raise FileError(table, "it names no term.")
+    bare = [one.name for one in sets if one.name in carried and not carried[one.name]]
+    tell_names(bare, "sets carry no term, as their cells are empty", stacklevel=4)
+    return {name: [term in own for term in terms] for name, own in carried.items()}, terms
+
+
+def read_known(
+    path: str | os.PathLike[str], sets: Sequence[ImageSet], terms: Sequence[str]
+) -> Array:
+    """The terms of sets in a model's order; a note names terms that the model does not know."""
+    Y, names = read_labels(path, sets)
+    unknown = [name for name in names if name not in terms]
+    what = "terms of the labels are not known to the model and do not count"
+    tell_names(unknown, what, stacklevel=3)
+    place = {name: j for j, name in enumerate(names)}
+    none = 0 * Y[:, 0]  # NaN stays NaN
+    return np.column_stack([Y[:, place[term]] if term in place else none for term in terms])

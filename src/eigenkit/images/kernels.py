@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count, pairwise
 from threading import Event
 from typing import Any, Self
@@ -20,7 +19,7 @@ from eigenkit.kernels.sets._sets import SAMPLE, sample
 from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import thread_map
 from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL
-from eigenkit.shell import shown
+from eigenkit.shell import refuse
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")
@@ -28,6 +27,9 @@ _OWN_UNITS = ("steerable", "differential", "complex", "moments")
 PREPARATION_SAMPLE, WIDE, WIDE_SAMPLE = 20_000, 512, 2_000
 # Vectors that are in memory at once: of the sample that is learned from, and of a block of sets.
 SAMPLE_BYTES, BLOCK_BYTES = 2**28, 2**26
+
+
+Places = dict[str, Array | None]  # descriptor -> where its points are, if they are patches
 
 
 @dataclass(frozen=True)
@@ -86,73 +88,56 @@ def plans_of(
     if isinstance(kernels, str):
         if kernels not in PLANS:
             raise ValueError(f"kernels={kernels!r} is not known: give one of {', '.join(PLANS)}.")
-        return (*filter(partial(_has_room, size), PLANS[kernels]), *(Plan(name) for name in own))
-    given = kernels if isinstance(kernels, Sequence) else ()
-    plans = tuple(_plan(k, own) if isinstance(k, str) else k for k in given)
+        room = np.inf if size is None else min(size) // 2
+        large = [p for p in PLANS[kernels] if (Descriptor(p.descriptor).radius or 0) > room]
+        return (*(p for p in PLANS[kernels] if p not in large), *(Plan(name) for name in own))
+    plans: tuple[Plan, ...] = ()
+    for kernel in kernels if isinstance(kernels, Sequence) else ():
+        if isinstance(kernel, str):  # a descriptor, or a descriptor, a colon and a kind
+            name, _, kind = (kernel, "", "") if kernel in own else kernel.partition(":")
+            kernel = Plan(name, kind or "mean_map")
+        plans += (kernel,)
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
-        raise ValueError(
-            f"kernels={shown(kernels)} is not valid: give one of {', '.join(PLANS)}, or a list of "
-            "plans and names of descriptors; functions of your own go into descriptors."
-        )
-    for plan in plans:
-        if plan.kind not in SET_KERNELS:
-            raise ValueError(
-                f"kind={plan.kind!r} is not known: give one of {', '.join(SET_KERNELS)}."
-            )
+        names = f"one of {', '.join(PLANS)}, or a list of plans and names of descriptors"
+        refuse("kernels", kernels, f"{names}; functions of your own go into descriptors")
+    odd = next((plan.kind for plan in plans if plan.kind not in SET_KERNELS), None)
+    if odd is not None:
+        raise ValueError(f"kind={odd!r} is not known: give one of {', '.join(SET_KERNELS)}.")
     check_once("kernels", [plan.name for plan in plans])
     return plans
 
 
-def _plan(text: str, own: Collection[str]) -> Plan:
-    """Of a descriptor, or of a descriptor, a colon and a kind."""
-    name, _, kind = (text, "", "") if text in own else text.partition(":")
-    return Plan(name, kind or "mean_map")
-
-
-def _has_room(size: tuple[int, int] | None, plan: Plan) -> bool:
-    return size is None or min(size) >= 2 * (Descriptor(plan.descriptor).radius or 0)
-
-
-def subsets(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, np.ndarray]:
-    """The kernels to choose from, in words: which of them take part.
+def choices(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, Array]:
+    """What to choose from, in words: equal weights of the kernels that take part.
 
     Where each has a regression, those that tell little count for little: the choice is between
-    colour and forms.
+    colour and forms. Kernels within views are left out, added with half of the weight, or the only
+    ones.
     """
-    everything = np.ones(len(fitted), dtype=bool)
-    if not (isinstance(kernels, str) and kernels == "auto"):
-        return {"all kernels": everything}
     pooled = np.array([k.plan == POOLED for k in fitted])
     coloured = np.array([k.plan.descriptor in COLOUR for k in fitted])
     forms = np.array([k.plan in FORMS for k in fitted])
-    both = {
-        "set kernels and plain pooling": ~forms,
-        "set kernels without colour and plain pooling": ~coloured,
-    }
-    if weights == "each":
-        return both
-    alone = {
+    subsets = {
         "set kernels": ~pooled & ~forms,
         "set kernels without colour": ~pooled & ~coloured,
         "plain pooling": pooled,
+        "set kernels and plain pooling": ~forms,
+        "set kernels without colour and plain pooling": ~coloured,
     }
-    return {**alone, **both}
-
-
-def equal_weights(used: np.ndarray, fitted: Sequence[ViewKernel], within: bool) -> Array:
-    """The same for all kernels that take part; ``within``: half for those within a view."""
-    own = np.array([k.view is not None for k in fitted])
-    parts = [used & own, used & ~own] if within else [used & ~own]
-    parts = [part for part in parts if part.any()] or [used]
-    return np.asarray(sum(part / part.sum() for part in parts) / len(parts))
-
-
-def with_views(fitted: Sequence[ViewKernel], used: np.ndarray) -> list[tuple[str, bool]]:
-    """Whether kernels within views are left out, added, or the only ones; with words for it."""
-    own = [k.view is not None for k, has in zip(fitted, used, strict=True) if has]
-    if all(own):
-        return [(" within views", True)]
-    return [("", False), (", also within views", True)] if any(own) else [("", False)]
+    if not (isinstance(kernels, str) and kernels == "auto"):
+        subsets = {"all kernels": np.ones(len(fitted), dtype=bool)}
+    elif weights == "each":
+        subsets = {name: subsets[name] for name in subsets if name.endswith("and plain pooling")}
+    own, found = np.array([k.view is not None for k in fitted]), {}
+    for name, used in subsets.items():
+        within, across = (part / max(part.sum(), 1) for part in (used & own, used & ~own))
+        if not across.any():
+            found[f"{name} within views"] = within
+            continue
+        found[name] = across
+        if within.any():
+            found[f"{name}, also within views"] = (within + across) / 2
+    return found
 
 
 class Preparation(BaseEstimator):
@@ -183,7 +168,12 @@ class Preparation(BaseEstimator):
             centred = centred / unit
         self.components_ = None
         if drawn.shape[1] > self.n_components:
-            C = _principal(centred, self.n_components)
+            if len(centred) >= centred.shape[1]:
+                C = eigenpairs(centred.T @ centred, self.n_components)[1].T
+            else:
+                values, U = eigenpairs(centred @ centred.T, self.n_components)
+                kept = values > PRODUCTS_RANK_TOL * max(values[0], 0)
+                C = (centred.T @ U[:, kept] / np.sqrt(values[kept])).T
             self.components_ = np.ascontiguousarray(C, dtype=np.float32)
             centred = centred @ C.T
         self.length_ = float(np.sqrt(np.mean(np.sum(centred**2, axis=1)))) or 1.0
@@ -199,16 +189,6 @@ class Preparation(BaseEstimator):
         if places is None:
             return np.asarray(Z, dtype=np.float32)
         return np.hstack([Z, self.coordinate_weight * self.length_ * places]).astype(np.float32)
-
-
-def _principal(centred: Array, most: int) -> Array:
-    """Directions of most variance, at most this many."""
-    n, d = centred.shape
-    if n >= d:
-        return np.asarray(eigenpairs(centred.T @ centred, most)[1].T)
-    values, U = eigenpairs(centred @ centred.T, most)
-    kept = values > PRODUCTS_RANK_TOL * max(values[0], 0)
-    return np.asarray((centred.T @ U[:, kept] / np.sqrt(values[kept])).T)
 
 
 class ViewKernel(BaseEstimator):
@@ -228,17 +208,20 @@ class ViewKernel(BaseEstimator):
         name = self.plan.name
         return name if self.view is None else f"{name}, {view_in_words(self.view)}"
 
-    def fit_transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
+    def fit_transform(self, sets: Sequence[ImageSet], vectors: Vectors, at: Places) -> Array:
         """Learn from the sets; the kernel between them."""
         random = np.random.RandomState(self.random_state)
-        chosen = self._chosen(sets, vectors)
+        chosen, places = self._chosen(sets, vectors), at[self.plan.descriptor]
         usual = _PYRAMID if self.plan.kind == "pyramid" else {}
         params = {"random_state": self.random_state, **usual, **self.plan.params}
         self.kernel_ = SET_KERNELS[self.plan.kind](**params)
         most = self.kernel_.sample_size
         drawn, where = _drawn(chosen, places, most or SAMPLE, random)
-        self.preparation_ = self._preparation(drawn.shape[1], places is not None)
-        self.preparation_.fit(drawn, random)
+        dimensions = 256 if places is None else 64
+        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
+            dimensions = drawn.shape[1]
+        own_units = self.plan.descriptor.rpartition("-")[0] in _OWN_UNITS
+        self.preparation_ = Preparation(dimensions, 1.0, own_units).fit(drawn, random)
         if most is None:
             points = np.vstack([block for block, _ in self._blocks(chosen, places)])
         else:
@@ -251,22 +234,16 @@ class ViewKernel(BaseEstimator):
         """The kernel between the sets seen in fit, from what is kept of them."""
         return _masked(self.kernel_.kernel_of_fit(), self.filled_, self.filled_)
 
-    def transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
+    def transform(self, sets: Sequence[ImageSet], vectors: Vectors, at: Places) -> Array:
         """The kernel between new sets and those seen in fit."""
-        chosen = self._chosen(sets, vectors)
+        chosen, places = self._chosen(sets, vectors), at[self.plan.descriptor]
         K = [self.kernel_.transform_block(*block) for block in self._blocks(chosen, places)]
         return _masked(np.vstack(K), _filled(chosen), self.filled_)
 
-    def _preparation(self, width: int, local: bool) -> Preparation:
-        most = 64 if local else 256
-        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
-            most = width
-        return Preparation(most, 1.0, self.plan.descriptor.rpartition("-")[0] in _OWN_UNITS)
-
-    def _chosen(self, sets: Sequence[ImageSet], vectors: list[list[Array]]) -> list[list[Array]]:
+    def _chosen(self, sets: Sequence[ImageSet], vectors: Vectors) -> list[list[Array]]:
         return [
             [v for v, p in zip(own, one.pictures, strict=True) if self.view in (None, p.view)]
-            for one, own in zip(sets, vectors, strict=True)
+            for one, own in zip(sets, vectors[self.plan.descriptor], strict=True)
         ]
 
     def _blocks(
@@ -320,7 +297,7 @@ def fit_kernels(
     views: Sequence[str | None],
     sets: Sequence[ImageSet],
     vectors: Vectors,
-    places: dict[str, Array | None],
+    places: Places,
     seed: int,
     tell: Tell = None,
 ) -> tuple[list[ViewKernel], np.ndarray]:
@@ -336,8 +313,7 @@ def fit_kernels(
     def fit(j: int) -> None:
         if given_up.is_set():
             return
-        name = kernels[j].plan.descriptor
-        K[j] = kernels[j].fit_transform(sets, vectors[name], places[name])
+        K[j] = kernels[j].fit_transform(sets, vectors, places)
         if tell is not None:
             n, total = next(done), len(kernels)
             tell(n, total, f"kernel {kernels[j].name}: {n} of {total}")

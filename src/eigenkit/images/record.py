@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -21,8 +21,7 @@ from eigenkit.images.files import ImageSet, pillow
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.rivals import CHOSEN, PLAIN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
-from eigenkit.images.unseen import views_apart
-from eigenkit.images.weights import IN_WORDS
+from eigenkit.images.weights import IN_WORDS, views_apart
 from eigenkit.numerics.linalg import Array
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
@@ -73,7 +72,7 @@ def fitted_record(
     ]
     unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
     return {
-        **_head_of_one(model, title, f"sets of images, {OTHERS}.{unseen}"),
+        **_head([model], title, f"sets of images, {OTHERS}.{unseen}"),
         "terms": _terms(model.term_reports_),
         **_sets(model, labelled, model._held_out_, model._Y_, reasons, tell),
     }
@@ -101,9 +100,12 @@ def _held_out_evidence(
     vectors = model._vectors(labelled, explainer.descriptors)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
     parts = [np.flatnonzero(group == name) for name in group]
-    used = [j for j, _ in explainer.by_points]
-    members = np.flatnonzero(model._thetas_[:, used].any(axis=1))
-    lefts = [_lefts(model, int(m), parts) for m in members]
+    members = np.flatnonzero(model._thetas_[:, list(explainer.by_points)].any(axis=1))
+    lefts = []
+    for k in map(int, members):
+        spectrum, alpha = Spectrum.of(model.training_kernel(k)), model._alphas_[k]
+        A = spectrum.coefficients(model._Y_ @ model._targets_[k].R, alpha)
+        lefts.append(spectrum.without(A, alpha, parts))
     found = []
     for i in watched("evidence", range(len(labelled)), len(labelled), tell):
         A = np.zeros((len(model._thetas_), len(labelled), shown.shape[1]))
@@ -111,13 +113,6 @@ def _held_out_evidence(
             A[m] = next(left) @ model._targets_[m].back[:, shown[i]]
         found.append(explainer.evidence(labelled[i], subset(vectors, [i]), A))
     return found
-
-
-def _lefts(model: ImageAnnotator, m: int, parts: list[np.ndarray]) -> Iterator[Array]:
-    """The coefficients of a regression when sets are left out, one part after the other."""
-    spectrum, alpha = Spectrum.of(model.training_kernel(m)), model._alphas_[m]
-    A = spectrum.coefficients_of_each(model._Y_ @ model._targets_[m].R, alpha)
-    return spectrum.without(A, alpha, parts)
 
 
 def _drawn_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
@@ -142,7 +137,7 @@ def predicted_record(
         reports = term_reports(model.terms_, given[known], S[known], model.thresholds_)
     what = "new sets of images."
     return {
-        **_head_of_one(model, title, what if known.any() else f"{what} {NOT_KNOWN}"),
+        **_head([model], title, what if known.any() else f"{what} {NOT_KNOWN}"),
         "terms": _terms(reports),
         **shown,
     }
@@ -162,10 +157,14 @@ def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> di
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
         train |= part["train"]
         grids |= part["grids"]
-    terms = comparison.held_out[0][0].terms_
+    models = [model for model, _ in comparison.held_out]
+    what = "sets of images, every one predicted by a model that has not seen it, in the way "
+    what += f'"{CHOSEN}"'
+    if comparison.recommended != CHOSEN:
+        what += f' (recommended is another one: "{comparison.recommended}")'
     return {
-        **_head_of_folds(comparison, title),
-        "terms": _terms(term_reports(terms, comparison.Y, S, limits)),
+        **_head(models, title, f"{what}."),
+        "terms": _terms(term_reports(models[0].terms_, comparison.Y, S, limits)),
         "sets": [rows[i] for i in sorted(rows)],
         "train": train,
         "grids": grids,
@@ -206,35 +205,20 @@ def _parts(why: Explanation, j: int, drawn: set[str]) -> dict[str, float]:
     return found | ({f"other kernels ({len(rest)})": float(sum(rest))} if rest else {})
 
 
-def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
-    """The top of a comparison's page: which models the figures come from, and their weights."""
-    models = [model for model, _ in comparison.held_out]
+def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> dict[str, Any]:
+    """The top of a page: which models the figures come from, and their weights."""
     sizes = [len(model._labelled_) for model in models]
-    spread = dict.fromkeys([min(sizes), max(sizes)])
-    other = comparison.recommended != CHOSEN
-    how = Counter(map(_how_chosen, models))
-    what = (
-        "sets of images, every one predicted by a model that has not seen it, in the way "
-        f'"{CHOSEN}"'
-        + (f' (recommended is another one: "{comparison.recommended}").' if other else ".")
-    )
-    fitted = (
-        f"There is a model for each of {len(models)} folds, fitted on "
-        f"{' to '.join(map(str, spread))} sets. F1 and AUC here and below are of all sets "
-        "together; in the table of methods they are means over folds."
-    )
-    chosen = "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
-    return _head(models, title, what, fitted, f"{chosen}; weights are means over folds")
-
-
-def _head_of_one(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
-    fitted = f"The model was fitted on {len(model._labelled_)} sets."
-    return _head([model], title, what, fitted, _how_chosen(model))
-
-
-def _head(
-    models: Sequence[ImageAnnotator], title: str, what: str, fitted: str, chosen: str
-) -> dict[str, Any]:
+    how = Counter(f"{m.kernels_chosen_}, {IN_WORDS[m.weights_chosen_]}" for m in models)
+    fitted, chosen = f"The model was fitted on {sizes[0]} sets.", next(iter(how))
+    if len(models) > 1:
+        spread = " to ".join(map(str, dict.fromkeys([min(sizes), max(sizes)])))
+        fitted = (
+            f"There is a model for each of {len(models)} folds, fitted on {spread} sets. F1 and "
+            "AUC here and below are of all sets together; in the table of methods they are means "
+            "over folds."
+        )
+        words = "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
+        chosen = f"{words}; weights are means over folds"
     names = dict.fromkeys(name for model in models for name in model.weights_)
     sights = {k.name: sees(k.plan.descriptor) for model in models for k in model._kernels_}
     return {
@@ -250,10 +234,6 @@ def _head(
         "few": list(dict.fromkeys(term for model in models for term in model.few_)),
         "unlearned": list(dict.fromkeys(term for model in models for term in model.unlearned_)),
     }
-
-
-def _how_chosen(model: ImageAnnotator) -> str:
-    return f"{model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}"
 
 
 def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:
@@ -282,38 +262,55 @@ def _sets(
     P = model.probabilities(S)
     chosen, drawn = model.thresholds_ < S, _drawn_terms(model, S)
     rows = [
-        {**_one_set(one, P[i], chosen[i], Y[i]), **_shown(reasons[i], drawn[i])}
+        _one_set(one, P[i], chosen[i], Y[i], reasons[i], drawn[i])
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
-    pieces = [piece for why in reasons for piece in why.evidence]
+    place = {t: j for j, t in enumerate(model.terms_)}
+    order = {name: i for i, name in enumerate(model.set_names_)}
+    near = {name: carried for why in reasons for name, _, carried in why.near}
+    width = model.size_[1]
     return {
         "sets": rows,
-        "train": _neighbours(model, reasons),
-        "grids": {piece.kernel: _grid(piece, model.size_[1]) for piece in pieces},
+        "train": {  # terms and the first picture, small, of training sets that are neighbours
+            name: [[place[t] for t in carried], thumbnail(model._thumbnails_[order[name]], 64)]
+            for name, carried in near.items()
+        },
+        "grids": {  # where the points of kernels lie, in thousandths of the sides
+            piece.kernel: {
+                "radius": piece.radius,
+                "width": width,
+                "places": (1000 * np.asarray(piece.places)).round().astype(int).ravel().tolist(),
+            }
+            for why in reasons
+            for piece in why.evidence
+        },
     }
 
 
 def _placed(pieces: Sequence[Evidence], size: tuple[int, int]) -> list[Evidence]:
-    """Those that can be drawn, as it is known where in the picture their points lie."""
-    return [_pooled(piece, size) for piece in pieces if piece.places is not None]
+    """Those that can be drawn, as it is known where in the picture their points lie.
 
-
-def _pooled(piece: Evidence, size: tuple[int, int]) -> Evidence:
-    """With the points that a page has room for: at most one for every radius of the patches.
-
-    Points between these are a part of the nearest; their patches overlap by more than a half.
+    With the points that a page has room for: at most one for every radius of the patches. Points
+    between these are a part of the nearest; their patches overlap by more than a half.
     """
-    sides = np.array(size[::-1])
-    centres, own = grid(size, int(piece.radius or 1)), np.asarray(piece.places) * sides
-    if len(centres) >= len(own):
-        return piece
-    nearest = np.argmin(np.sum((own[:, None] - centres) ** 2, axis=2), axis=1)
-    shares = np.zeros((len(centres), piece.shares.shape[1]))
-    np.add.at(shares, nearest, piece.shares)
-    return replace(piece, places=centres / sides, shares=shares)
+    sides, found = np.array(size[::-1]), []
+    for piece in pieces:
+        if piece.places is None:
+            continue
+        centres, own = grid(size, int(piece.radius or 1)), np.asarray(piece.places) * sides
+        if len(centres) < len(own):
+            nearest = np.argmin(np.sum((own[:, None] - centres) ** 2, axis=2), axis=1)
+            shares = np.zeros((len(centres), piece.shares.shape[1]))
+            np.add.at(shares, nearest, piece.shares)
+            piece = replace(piece, places=centres / sides, shares=shares)
+        found.append(piece)
+    return found
 
 
-def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def _one_set(
+    one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray, why: Reason, drawn: np.ndarray
+) -> dict[str, Any]:
+    """A set with its terms, and reasons for those that are drawn."""
     known = not np.isnan(y.astype(float)).any()
     shown = np.flatnonzero(chosen | (p >= LIKELY) | (known & (np.nan_to_num(y) > 0)))
     order = shown[np.argsort(-p[shown])]
@@ -326,36 +323,13 @@ def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray) -> dict
         "more": max(0, len(one) - PICTURES),
         "given": [int(j) for j in np.flatnonzero(y)] if known else None,
         "scores": [[int(j), _rounded(p[j], 3), int(chosen[j])] for j in order],
-    }
-
-
-def _shown(why: Reason, terms: np.ndarray) -> dict[str, Any]:
-    """The reasons of a set, for the terms that are drawn."""
-    return {
         "near": [[name, round(k, 3)] for name, k, _ in why.near if np.isfinite(k)],
-        "evidence": _shares(why.evidence, terms),
+        "evidence": _shares(why.evidence, drawn),
         "parts": {
             int(j): [[name, round(part, 3)] for name, part in parts.items()]
-            for j, parts in zip(terms, why.parts, strict=False)
+            for j, parts in zip(drawn, why.parts, strict=False)
         },
     }
-
-
-def _neighbours(model: ImageAnnotator, reasons: Sequence[Reason]) -> dict[str, Any]:
-    """Terms and the first picture, small, of every training set that is a neighbour."""
-    place = {t: j for j, t in enumerate(model.terms_)}
-    order = {name: i for i, name in enumerate(model.set_names_)}
-    terms = {name: carried for why in reasons for name, _, carried in why.near}
-    return {
-        name: [[place[t] for t in carried], thumbnail(model._thumbnails_[order[name]], 64)]
-        for name, carried in terms.items()
-    }
-
-
-def _grid(piece: Evidence, width: int) -> dict[str, Any]:
-    """Where the points of a kernel lie, in thousandths of the sides."""
-    places = (1000 * np.asarray(piece.places)).round().astype(int).ravel().tolist()
-    return {"radius": piece.radius, "width": width, "places": places}
 
 
 def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:

@@ -15,28 +15,39 @@ these targets has an alpha of its own, that of its least squared error on the se
 differ in how much can be learned of them. A term is then halfway between what its own regression
 and what the components say, brought to log-odds by a line for every term (Platt's method), so
 that terms can be compared with each other.
+
+Several regressions for the same terms have log-odds that add up. A sum of kernels has one alpha and
+one set of weights for a term, whatever each kernel knows about it. Where every kernel has a
+regression of its own, one that says nothing of a term gives all sets nearly the same log-odds, and
+counts for little in the mean. In it, a kernel counts by the square of what its mean AUC is above
+chance.
+
+What all terms get is a description of a set, too: sets with like descriptions have like terms. A
+second regression has a Gaussian of the roots of the probabilities as its kernel, and is a quarter
+of the scores. Training sets are described by what regressions without them say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
 from eigenkit.evaluation.metrics import mean_auc
+from eigenkit.kernels.sets import MeanMap
 from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.threads import ahead, blas_threads
 
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
 # The least slope of log-odds, per deviation of the scores.
 FLATTEST = 1e-3
-# How many sets speak for the usual threshold, beside those that carry a term. Of 5, 10, 20 and 40,
-# larger numbers were a little better on small parts of yeast, emotions and scene (1000 rows of
-# yeast lost .002 with any), but 20 and 40 cost .007 and .015 of F1 on emoji, within the training
-# part of one fold; ten cost nothing there that could be told from chance.
-BORROWED = 10
+# The part of the second regression in the scores.
+SHARE = 0.25
+# What counts as an AUC above chance where there is none.
+LEAST = 0.01
 # A kernel whose mean variance is less is the same for all sets, but for the rounding of float32;
 # scores of one term that differ by less, relatively, are the same.
 SAME_KERNEL, SAME_SCORE = 1e-6, 1e-9
@@ -70,24 +81,22 @@ class Spectrum:
             missed = Y - mean - self.U @ (share[:, None] * along)
             S = np.asarray(Y - missed / alone[:, None])
             for inside in _several(groups):
-                S[inside] = Y[inside] - np.linalg.solve(self._rest(inside, share), missed[inside])
+                # I - H_gg; group by group, whose rows stay in the cache.
+                H = np.array([(U * share) @ U.T for U in (self.U[rows] for rows in inside)])
+                rest_g = np.eye(inside.shape[1]) - 1 / len(share) - H
+                S[inside] = Y[inside] - np.linalg.solve(rest_g, missed[inside])
             yield S
 
-    def _rest(self, inside: np.ndarray, share: Array) -> Array:
-        """I - H_gg of groups of one size; group by group, whose rows stay in the cache."""
-        H = np.array([(U * share) @ U.T for U in (self.U[rows] for rows in inside)])
-        return np.asarray(np.eye(inside.shape[1]) - 1 / len(share) - H)
+    def coefficients(self, T: Array, alpha: Any) -> Array:
+        """A (n x k) with scores ``K_new A + b``, by an alpha for every column (or one for all).
 
-    def coefficients(self, Y: Array, alpha: float) -> Array:
-        """A (n x k) with scores ``K_new A + b``; its columns sum to zero, so centring is in it."""
-        A = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + alpha)[:, None])
-        return np.ascontiguousarray(A - A.mean(axis=0))
-
-    def coefficients_of_each(self, T: Array, alpha: Array) -> Array:
-        """The same with an alpha for every column."""
-        A = np.empty(T.shape)
-        for value in np.unique(alpha):
-            A[:, alpha == value] = self.coefficients(T[:, alpha == value], float(value))
+        Its columns sum to zero, so centring is in it.
+        """
+        each, A = np.broadcast_to(alpha, T.shape[1]), np.empty(T.shape)
+        for value in np.unique(each):
+            Y = T[:, each == value]
+            own = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + value)[:, None])
+            A[:, each == value] = own - own.mean(axis=0)
         return A
 
     def without(
@@ -102,18 +111,16 @@ class Spectrum:
         for start in range(0, len(parts), block):
             some = parts[start : start + block]
             rows = np.unique(np.concatenate(some))
-            M = {value: self._inverse(value, rows) for value in np.unique(alpha)}
+            M = {}  # with coefficients M Y
+            for value in np.unique(alpha):
+                columns = self.U @ (self.U[rows] / (self.s + value)).T
+                M[value] = columns - columns.mean(axis=0)
             for part in some:
                 left, place = A.copy(), np.searchsorted(rows, part)
                 for value, columns in M.items():
                     own, of = columns[:, place], np.flatnonzero(alpha == value)
                     left[:, of] -= own @ np.linalg.solve(own[part], A[np.ix_(part, of)])
                 yield left
-
-    def _inverse(self, value: float, rows: np.ndarray) -> Array:
-        """Some columns of the M with coefficients M Y."""
-        M = self.U @ (self.U[rows] / (self.s + value)).T
-        return np.asarray(M - M.mean(axis=0))
 
 
 def means_of_others(Y: Array, groups: Any) -> Array:
@@ -181,14 +188,14 @@ class Ridge:
         """Log-odds of new sets."""
         return np.asarray(K_new @ self.coefficients + self.intercept)
 
-    def calibrated(self, slopes: Array, offsets: Array) -> Ridge:
+    def calibrated(self, slopes: Array | float, offsets: Array | float) -> Ridge:
         """With log-odds that are a line of the present ones."""
-        return Ridge(
-            slopes * self.coefficients,
-            slopes * self.intercept + offsets,
-            slopes * self.held_out + offsets,
-            self.alpha,
-            Targets(self.targets.R, slopes * self.targets.back),
+        return replace(
+            self,
+            coefficients=slopes * self.coefficients,
+            intercept=slopes * self.intercept + offsets,
+            held_out=slopes * self.held_out + offsets,
+            targets=replace(self.targets, back=slopes * self.targets.back),
         )
 
 
@@ -204,7 +211,7 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
         error = np.sum((T - S) ** 2, axis=0)
         better = error < least
         least[better], alpha[better], held_out[:, better] = error[better], value, S[:, better]
-    A = spectrum.coefficients_of_each(T, alpha) @ targets.back
+    A = spectrum.coefficients(T, alpha) @ targets.back
     if not spectrum.s.any():
         A = np.zeros_like(A)  # times a kernel that is the same for all sets, but for rounding
     held_out = held_out @ targets.back + Y.mean(axis=0) - means_of_others(Y, groups)
@@ -213,62 +220,99 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
     return Ridge(A, intercept, held_out, alpha, targets).calibrated(*calibrate(Y, held_out))
 
 
-def quality(Y: Array, S: Array) -> float:
-    """The mean of three measures: mean AUC, precision at one, macro F1 with the best thresholds.
+# -- several regressions ------------------------------------------------------------------
 
-    The first ranks sets, the second terms, the third decides: a ridge that suits one of them
-    alone may be far off for the others.
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """The regression on what the first ones say of all terms.
+
+    ``slopes`` and ``offsets`` (n_terms,) make log-odds of the scores that it is given.
     """
-    occurs = Y.any(axis=0)
-    f1 = float(_f1_curve(Y, S).max(axis=0)[occurs].mean()) if occurs.any() else 0.0
-    return (mean_auc(Y, S) + precision_at_one(Y, S) + f1) / 3
+
+    kernel: MeanMap  # a Gaussian, with the training sets
+    ridge: Ridge
+    slopes: Array
+    offsets: Array
+
+    def scores(self, S: Array) -> Array:
+        """Its part of the scores, from those of the first regressions."""
+        X = roots(self.slopes * S + self.offsets)
+        return self.ridge.scores(self.kernel.transform_block(X, np.ones(len(X), dtype=np.intp)))
+
+    def calibrated(self, slopes: Array, offsets: Array) -> Second:
+        """Slopes times its scores, where those that it is given are ``slopes * S + offsets``."""
+        own = self.slopes / slopes
+        ridge = self.ridge.calibrated(slopes, 0.0)
+        return Second(self.kernel, ridge, own, self.offsets - own * offsets)
 
 
-def precision_at_one(Y: Array, S: Array) -> float:
-    """How often the first term is right, of the sets that carry any; 0 where none does."""
-    carried = Y.any(axis=1)
-    if not carried.any():
-        return 0.0
-    first = S[carried].argmax(axis=1)
-    return float(Y[carried][np.arange(len(first)), first].mean())
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Fitted regressions whose scores add up.
 
-
-def _f1_curve(Y: Array, S: Array) -> Array:
-    """F1 when the first 1, 2, ... sets by score are taken, for every term."""
-    y = np.take_along_axis(Y, np.argsort(-S, axis=0, kind="stable"), axis=0)
-    taken = np.arange(1, len(Y) + 1)[:, None]
-    return np.asarray(2 * np.cumsum(y, axis=0) / (taken + y.sum(axis=0)))
-
-
-# -- thresholds and probabilities -------------------------------------------------------
-
-
-def best_thresholds(Y: Array, S: Array) -> Array:
-    """For every term the threshold of the best F1 on held-out scores."""
-    best = _f1_curve(Y, S).argmax(axis=0)
-    s = -np.sort(-S, axis=0)
-    below = np.vstack([s[1:], s[-1:] - 1])
-    columns = np.arange(Y.shape[1])
-    return np.asarray((s[best, columns] + below[best, columns]) / 2)
-
-
-def thresholds(Y: Array, S: Array) -> Array:
-    """For every term a threshold on the log-odds of sets left out.
-
-    Halfway between two: one has the best F1 on these sets, and follows their chances where a term
-    has few; the other has the best F1 that their probabilities let expect, and follows the shape
-    of the sigmoid. Then drawn towards the threshold that is usual among the terms, counted in
-    deviations from the mean score, as if :data:`BORROWED` sets spoke for that one.
+    ``held_out`` (n, n_terms) are log-odds of every set by all others. The second regression was
+    fitted to such numbers, and knows them better than those of new sets: ``weights.fit_judged``
+    puts honest ones there. ``alone`` is the same without the second regression, where it was not
+    calibrated again since.
     """
-    own = (best_thresholds(Y, S) + best_thresholds(probabilities(S), S)) / 2
-    mean, deviation = S.mean(axis=0), S.std(axis=0)
-    vary = deviation > SAME_SCORE * (1 + np.abs(S).max(axis=0))
-    if not vary.any():
-        return np.asarray(own)
-    places = (own - mean) / np.where(vary, deviation, 1)
-    share = BORROWED / (BORROWED + Y.sum(axis=0))
-    drawn = places + share * (np.median(places[vary]) - places)
-    return np.asarray(np.where(vary, mean + deviation * drawn, own))
+
+    members: tuple[Ridge, ...]  # one for each kernel
+    held_out: Array
+    counts: Array  # (n_members,): by how much each counts; they sum to one
+    second: Second | None = None
+    alone: Committee | None = None
+
+    def scores(self, rows: Sequence[Array]) -> Array:
+        """Log-odds of new sets, from a kernel with the training sets for every member."""
+        parts = [member.scores(K_new) for member, K_new in zip(self.members, rows, strict=True)]
+        return with_second(np.sum(parts, axis=0), self.second)
+
+    def calibrated(self, slopes: Array, offsets: Array) -> Committee:
+        """With log-odds that are a line of the present ones."""
+        n = len(self.members)
+        members = tuple(m.calibrated(slopes, offsets / n) for m in self.members)
+        second = self.second.calibrated(slopes, offsets) if self.second else None
+        return Committee(members, slopes * self.held_out + offsets, self.counts, second)
+
+
+def with_second(S: Array, second: Second | None) -> Array:
+    """Scores with what the second regression, if there is one, makes of them."""
+    return S if second is None else S + second.scores(S)
+
+
+def roots(S: Array) -> Array:
+    """Of the probabilities: rare terms are told from absent ones."""
+    return np.sqrt(probabilities(S))
+
+
+def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Committee:
+    """A regression for every kernel; of several a mean, and a second one on what they say."""
+    with blas_threads(len(Y)):
+        members = [ridge for _, ridge in ahead(lambda K: fit_ridge(K, Y, groups), kernels)]
+    if len(members) == 1:
+        return Committee((members[0],), members[0].held_out, np.ones(1))
+    first = _mean(members, Y)
+    X = roots(first.held_out)
+    kernel = MeanMap(random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
+    ridge = fit_ridge(kernel.kernel_of_fit(), Y, groups)
+    ridge = ridge.calibrated(SHARE / (1 - SHARE), 0.0)
+    held_out = first.held_out + ridge.held_out
+    second = Second(kernel, ridge, np.ones(Y.shape[1]), np.zeros(Y.shape[1]))
+    both = replace(first, held_out=held_out, second=second)
+    return replace(both.calibrated(*calibrate(Y, held_out)), alone=first)
+
+
+def _mean(members: Sequence[Ridge], Y: Array) -> Committee:
+    above = np.array([mean_auc(Y, m.held_out) for m in members]) - 0.5
+    counts = np.maximum(above, LEAST) ** 2
+    counts /= counts.sum()
+    scaled = [m.calibrated(count, 0.0) for m, count in zip(members, counts, strict=True)]
+    first = Committee(tuple(scaled), np.sum([m.held_out for m in scaled], axis=0), counts)
+    return first.calibrated(*calibrate(Y, first.held_out))
+
+
+# -- probabilities -------------------------------------------------------
 
 
 def calibrate(Y: Array, S: Array) -> tuple[Array, Array]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import sklearn
 
-from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
-from eigenkit.images.term_reports import is_learnable
+from eigenkit.images.ridge import calibrate, fit_ridge
+from eigenkit.images.term_reports import is_learnable, thresholds
 from eigenkit.images.weights import Candidate, Kernels, bank_of
 from eigenkit.kernels.sets import Pooled
+from eigenkit.kernels.sets._sets import sums
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.solvers.kernel_weights import KernelBank, silp
@@ -34,10 +34,8 @@ class Fold(Kernels):
 
     chosen: Scores  # by the annotator
     base: Array  # (n_kernels,): equal weights for the kernels between sets, zero for others
-    Y: Array  # (n, n_terms)
     pictures: list[Array]
     pictures_new: list[Array]
-    groups: Any  # (n,) or None
     seed: int
 
 
@@ -48,7 +46,7 @@ def by_weights(fold: Fold, how: str) -> Scores:
 
 def on_sum(fold: Fold, thetas: Array) -> Scores:
     """Ridge regression on a sum of kernels."""
-    committee, rows = fold.fitted(thetas, fold.Y, fold.groups)
+    committee, rows = fold.committee(thetas)
     return committee.scores(rows), thresholds(fold.Y, committee.held_out)
 
 
@@ -131,18 +129,16 @@ def image_wise(fold: Fold) -> Scores:
     of the terms on the vectors of single pictures, alpha chosen with sets left out as a whole.
     """
     K, K_new = linear_kernels(np.vstack(fold.pictures), np.vstack(fold.pictures_new))
-    of = np.repeat(np.arange(len(fold.pictures)), [len(p) for p in fold.pictures])
+    own, new = (np.array([len(p) for p in x]) for x in (fold.pictures, fold.pictures_new))
+    of = np.repeat(np.arange(len(own)), own)
     groups = of if fold.groups is None else np.asarray(fold.groups)[of]
     ridge = fit_ridge(K, fold.Y[of], groups)
-    held_out = _means(ridge.held_out, fold.pictures)
-    S = _means(ridge.scores(K_new), fold.pictures_new)
+    held_out, S = (
+        sums(scores, sizes) / sizes[:, None]
+        for scores, sizes in ((ridge.held_out, own), (ridge.scores(K_new), new))
+    )
     slopes, offsets = calibrate(fold.Y, held_out)
     return slopes * S + offsets, thresholds(fold.Y, slopes * held_out + offsets)
-
-
-def _means(S: Array, pictures: list[Array]) -> Array:
-    sizes = np.array([len(p) for p in pictures])
-    return np.asarray(np.add.reduceat(S, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None])
 
 
 CHOSEN, PLAIN = "chosen by the annotator", "mean, maximum, deviation, Gaussian"

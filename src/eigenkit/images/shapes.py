@@ -56,11 +56,9 @@ def make_shapes(
 
 
 def _thing(rng: np.random.Generator) -> tuple[str, str, str]:
-    return (
-        SHAPES[rng.integers(len(SHAPES))],
-        list(COLOURS)[rng.integers(len(COLOURS))],
-        PLACES[rng.integers(len(PLACES))],
-    )
+    kinds = (SHAPES, tuple(COLOURS), PLACES)
+    shape, colour, place = (names[rng.integers(len(names))] for names in kinds)
+    return shape, colour, place
 
 
 def _draw(thing: tuple[str, str, str], size: int, rng: np.random.Generator) -> np.ndarray:

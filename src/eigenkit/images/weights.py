@@ -1,19 +1,43 @@
-"""Weights of the kernels: equal, learned, half of each; or a regression for every kernel."""
+"""Weights of the kernels: equal, learned, half of each; or a regression for every kernel.
+
+What is chosen on sets that were left out holds for new sets of the same views. Where new ones show
+others (another camera, another maker), every view is left out in turn, together with half of the
+sets: sets that show it alone are annotated by the other half without it, as new ones will be.
+
+Every view of a set is then a row of the regression. With one row for a set, only the mean score of
+its pictures has to be right; with a row for every view, the score of each has to be, so that what
+tells views from each other counts less.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators.splits import at_random, k_fold, splits_of
-from eigenkit.images.committee import Committee, fit_committee
-from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
-from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
+from eigenkit.images.extraction import Vectors
+from eigenkit.images.files import ImageSet, view_in_words
+from eigenkit.images.kernels import (
+    Places,
+    Plan,
+    ViewKernel,
+    choices,
+    fit_kernels,
+)
+from eigenkit.images.ridge import (
+    Committee,
+    calibrate,
+    fit_committee,
+    prior_of,
+    without_rounding,
+)
+from eigenkit.images.term_reports import quality
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
@@ -68,43 +92,35 @@ class Candidate:
 
     def thetas(self, K: np.ndarray, Y: Array) -> Array:
         """Factors of all kernels, with sum one: a row for each regression, the sum of all first."""
-        if self.how == "each":
-            return self._each()
         used = self.base > 0
+        if self.how == "each":
+            names = np.arange(len(used)) if self.parts is None else np.array(self.parts)
+            names = np.where(used, names, names[np.argmax(used)])
+            alone = [self.base * (names == name) for name in dict.fromkeys(names.tolist())]
+            rows = np.array([self.base, *alone] if len(alone) > 1 else [self.base])
+            return np.asarray(rows / rows.sum(axis=1, keepdims=True))
         theta = np.zeros((1, len(K)))
         some = K if used.all() else K[used]
         theta[:, used] = kernel_weights(some, Y, self.how, self.base[used])
         return theta
-
-    def _each(self) -> Array:
-        names = np.arange(len(self.base)) if self.parts is None else np.array(self.parts)
-        names = np.where(self.base > 0, names, names[np.argmax(self.base > 0)])
-        alone = [self.base * (names == name) for name in dict.fromkeys(names.tolist())]
-        rows = np.array([self.base, *alone] if len(alone) > 1 else [self.base])
-        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def kernel_weights(
     K: np.ndarray, Y: Array, how: str, base: Array | None = None, target: str = "clique"
 ) -> Array:
     """Factors theta of the kernels, with sum one."""
-    p = len(K)
-    equal = np.full(p, 1 / p) if base is None else base / base.sum()
-    if how == "equal" or p == 1:
+    equal = np.full(len(K), 1 / len(K)) if base is None else base / base.sum()
+    if how == "equal" or len(K) == 1:
         return np.asarray(equal)
-    theta = _learned(K, Y, target, how == "best")
-    return np.asarray((theta + equal) / 2) if how == "half" else theta
-
-
-def _learned(K: np.ndarray, Y: Array, target: str, single: bool) -> Array:
     H = TARGETS[target].rows(Y, Labels(Y.sum(axis=0), Y - Y.mean(axis=0)))
     bank, scales = bank_of(K)
     bank.aim(np.asarray(H - H.mean(axis=0)), ALPHA)
-    found = best_single(bank) if single else silp(bank, TOL, MAX_ITER)
+    found = best_single(bank) if how == "best" else silp(bank, TOL, MAX_ITER)
     theta = found.weights * scales
     if not np.any(theta > 0):  # no kernel tells two sets apart
-        return np.full(len(K), 1 / len(K))
-    return np.asarray(theta / theta.sum())
+        theta = np.ones(len(K))
+    theta = theta / theta.sum()
+    return np.asarray((theta + equal) / 2 if how == "half" else theta)
 
 
 def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
@@ -122,46 +138,34 @@ def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """Kernels of some sets, and of new ones with them."""
+    """Kernels of some sets with their terms, and of new sets with them."""
 
     K: np.ndarray  # (n_kernels, n, n)
     K_new: np.ndarray  # (n_kernels, n_new, n)
     own_new: Array  # (n_kernels, n_new): self-similarities of the new sets
+    Y: Array  # (n, n_terms)
+    groups: Any  # (n,), or none
 
-    def mixed(self, theta: Array) -> tuple[Array, Array]:
-        """Both sums with these weights, brought to a unit diagonal."""
-        K = mix(self.K, theta)
-        own = np.diagonal(K)
-        new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
-        return unit_diagonal(K, own, own), new
-
-    def fitted(self, thetas: Array, Y: Array, groups: Any) -> tuple[Committee, list[Array]]:
-        """Regressions for the terms Y of the sets, and the kernels of the new ones for each."""
+    def committee(self, thetas: Array) -> tuple[Committee, list[Array]]:
+        """Regressions with these weights, and the kernels of the new sets for each."""
         rows: list[Array] = []
 
         def kernels() -> Iterator[Array]:
             for theta in thetas:
-                K, K_new = self.mixed(theta)
-                rows.append(K_new)
-                yield K
+                K = mix(self.K, theta)
+                own = np.diagonal(K)
+                rows.append(unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own))
+                yield unit_diagonal(K, own, own)
 
-        return fit_committee(kernels(), Y, groups), rows
+        return fit_committee(kernels(), self.Y, self.groups), rows
 
 
 @dataclass(frozen=True, eq=False)
 class Trial(Kernels):
     """Kernels with the terms of all sets: something to choose by."""
 
-    Y: Array  # (n, n_terms)
     Y_new: Array  # (n_new, n_terms)
     new: np.ndarray  # (n_new,): which of all sets are new here
-    groups: Any = None  # (n,), or none
-
-    def committee(self, thetas: Array) -> tuple[Committee, list[Array]]:
-        """Regressions with these weights, and the kernels of the new sets for each."""
-        groups = self.groups
-        known = None if groups is None or np.all(groups == groups[0]) else groups
-        return self.fitted(thetas, self.Y, known)
 
     def scores(self, thetas: Array) -> Array:
         """Log-odds of the new sets, with these weights."""
@@ -173,12 +177,10 @@ def fold_trials(
     K: np.ndarray, Y: Array, seed: int, groups: Any = None, folds: int = 3
 ) -> Iterator[Trial]:
     """Folds, one after the other."""
-    groups = None if groups is None else np.asarray(groups)
     for fit, check in folds_of(Y, groups, folds, seed):
         inside, across = K[:, fit][:, :, fit], K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
-        known = None if groups is None else groups[fit]
-        yield Trial(inside, across, own, Y[fit], Y[check], check, known)
+        yield Trial(inside, across, own, Y[fit], groups_of(groups, fit), Y[check], check)
 
 
 def fit_judged(
@@ -250,9 +252,7 @@ def choose_kernels(
 ) -> tuple[Candidate, dict[str, float]]:
     """Which kernels, by their sum with equal weights; their weights; what every choice reaches."""
     candidates = [
-        Candidate(name + words, equal_weights(used, fitted, within))
-        for name, used in subsets(kernels, fitted, weights).items()
-        for words, within in with_views(fitted, used)
+        Candidate(words, base) for words, base in choices(kernels, fitted, weights).items()
     ]
     best, scores = choose(trials(), candidates)
     asked = CHOICES if weights == "auto" else (weights,)
@@ -268,6 +268,12 @@ def choose_kernels(
     }
 
 
+def groups_of(groups: Any, rows: Any) -> Any:
+    """The groups of some sets; none where all are of one, as sets are then left out one by one."""
+    own = None if groups is None else np.asarray(groups)[rows]
+    return None if own is None or np.all(own == own[0]) else own
+
+
 def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """Folds that keep groups together."""
     if groups is None:
@@ -275,3 +281,72 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
     names, inside = np.unique(groups, return_inverse=True)
     folds = min(folds, len(names))
     return splits_of(at_random(len(names), folds, np.random.default_rng(seed))[inside], folds)
+
+
+# -- new sets with views that no training set shows ---------------------------------------
+
+
+def views_apart(sets: Sequence[ImageSet]) -> tuple[list[ImageSet], np.ndarray]:
+    """Every view of every set as a set of its own, and the place of the set that it is of."""
+    parts, of = [], []
+    for i, one in enumerate(sets):
+        for view in one.views:
+            name = f"{one.name}, {view_in_words(view)}" if len(one.views) > 1 else one.name
+            parts.append(ImageSet(name, tuple(p for p in one.pictures if p.view == view)))
+            of.append(i)
+    return parts, np.array(of, dtype=np.intp)
+
+
+def rows_of_views(
+    sets: Sequence[ImageSet], vectors: Vectors, Y: Array, groups: Any
+) -> tuple[list[ImageSet], Vectors, Array, np.ndarray]:
+    """Every view of every set as a row; those of one set are of one group."""
+    parts, of = views_apart(sets)
+    _, own = _of_views(sets, vectors, [(i, part.views) for i, part in zip(of, parts, strict=True)])
+    return parts, own, Y[of], of if groups is None else groups[of]
+
+
+def _of_views(
+    sets: Sequence[ImageSet], vectors: Vectors, rows: Sequence[tuple[int, Sequence[str]]]
+) -> tuple[list[ImageSet], Vectors]:
+    """The pictures of some views, and their vectors, for rows of the place of a set and views."""
+    kept = [(i, [p.view in views for p in sets[i].pictures]) for i, views in rows]
+    parts = [ImageSet(sets[i].name, tuple(compress(sets[i].pictures, own))) for i, own in kept]
+    return parts, {
+        name: [list(compress(given[i], own)) for i, own in kept] for name, given in vectors.items()
+    }
+
+
+def unseen_trials(
+    plans: Sequence[Plan],
+    places: Places,
+    sets: Sequence[ImageSet],
+    vectors: Vectors,
+    Y: Array,
+    groups: Any,
+    seed: int,
+) -> list[Trial]:
+    """For every view, sets that show it annotated by other sets without it."""
+    seen = sorted({view for one in sets for view in one.views})
+    if len(seen) < 2:
+        raise ValueError(
+            "views='unseen' leaves out one view after the other, and these sets show one only: "
+            "give sets with two views or more, or views=False."
+        )
+    trials = []
+    for view in seen:
+        others = [other for other in seen if other != view]
+        for train, check in folds_of(Y, groups, 2, seed):
+            train, check = (
+                np.array([i for i in rows if set(sets[i].views) & set(views)], dtype=np.intp)
+                for rows, views in ((train, others), (check, [view]))
+            )
+            if not (len(train) and len(check)):
+                continue
+            inside = _of_views(sets, vectors, [(i, others) for i in train])
+            kernels, K = fit_kernels(plans, [None], *inside, places, seed)
+            new, own = _of_views(sets, vectors, [(i, [view]) for i in check])
+            K_new = np.array([kernel.transform(new, own, places) for kernel in kernels])
+            ones, known = np.ones((len(K), len(check))), groups_of(groups, train)
+            trials.append(Trial(K, K_new, ones, Y[train], known, Y[check], check))
+    return trials

@@ -43,8 +43,7 @@ _HOMES = {
     "eigenkit.kernels.sets._fisher": "Mixture",
     "eigenkit.images": "ImageAnnotator Descriptor Plan TermReport",
     "eigenkit.images.kernels": "ViewKernel Preparation",
-    "eigenkit.images.ridge": "Targets Ridge",
-    "eigenkit.images.committee": "Second",
+    "eigenkit.images.ridge": "Targets Ridge Second",
 }
 CLASSES = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
 # Parameters that estimators no longer have, but earlier files hold; predictions do not need them.

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenkit.images.descriptors import whole
-from eigenkit.images.descriptors.frame import Frame, grid, unit
+from eigenkit.images.descriptors.frame import Frame, grid, once, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL
 from eigenkit.late import look_up
 from eigenkit.numerics.linalg import Array, real_numbers
@@ -95,7 +95,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def _compute(self, frame: Frame) -> Array:
         if self.function is not None:
             return _as_rows(self.name, self.function(frame.pixels))
-        return _once(frame, self.name)
+        return _found(frame, self.name)
 
     def places(self, size: tuple[int, int]) -> Array | None:
         """Centres of the patches, relative to the sides (x, y); None for a global one."""
@@ -147,9 +147,16 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
 }
 
 
+@once
+def _found(frame: Frame, name: str) -> Array:
+    """A descriptor of an image, which may be a part of another one."""
+    compute = look_up("descriptor", name, DESCRIPTORS)
+    return np.asarray(compute(frame), dtype=np.float32)
+
+
 # Global ones side by side, each of unit length: what a plain machine would be given.
 _JOINED = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
-DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(_once(frame, n)) for n in _JOINED])
+DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(_found(frame, n)) for n in _JOINED])
 
 
 # What descriptors look at, by the first part of their names.
@@ -187,17 +194,6 @@ def sees(name: str) -> str:
     return _SEES[name.split("-")[0]] if name in DESCRIPTORS else ""
 
 
-def _once(frame: Frame, name: str) -> Array:
-    """A descriptor of an image, which may be a part of another one."""
-    compute = find(name)
-    return frame.once(name, 0, lambda: np.asarray(compute(frame), dtype=np.float32))
-
-
-def find(name: str) -> Callable[[Frame], Array]:
-    """The descriptor of that name."""
-    return look_up("descriptor", name, DESCRIPTORS)
-
-
 def check_own(descriptors: Any) -> dict[str, Descriptor]:
     """The user's descriptors by name; each must be a Descriptor with a name of its own."""
     given = list(descriptors) if isinstance(descriptors, Iterable) else [descriptors]
@@ -223,16 +219,3 @@ def check_once(what: str, names: Sequence[str]) -> None:
         raise ValueError(
             f"{what} has {shown(twice)} twice: give each once, under a name of its own."
         )
-
-
-__all__ = [
-    "DESCRIPTORS",
-    "THESIS",
-    "Descriptor",
-    "Frame",
-    "check_once",
-    "check_own",
-    "find",
-    "grid",
-    "sees",
-]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 import scipy
@@ -15,12 +16,29 @@ from eigenkit.numerics.linalg import Array
 FLAT = 1e-3
 
 
+More = ParamSpec("More")
+OfFrame = Callable[Concatenate["Frame", More], Array]
+
+
+def once(make: OfFrame[More]) -> OfFrame[More]:
+    """A decorator: what several descriptors need of an image is made once."""
+
+    @wraps(make)
+    def kept(frame: Frame, /, *more: More.args, **named: More.kwargs) -> Array:
+        key = (make.__name__, *more)
+        if key not in frame.kept:
+            frame.kept[key] = make(frame, *more, **named)
+        return frame.kept[key]
+
+    return kept
+
+
 class Frame:
     """Grey levels, gradients, edges and patches of one image, as single precision."""
 
     def __init__(self, pixels: np.ndarray) -> None:
         self.pixels = pixels  # (height, width, 3), unsigned bytes
-        self._kept: dict[tuple[str, int], Array] = {}
+        self.kept: dict[tuple[object, ...], Array] = {}
 
     @property
     def size(self) -> tuple[int, int]:
@@ -35,40 +53,54 @@ class Frame:
 
     @cached_property
     def hsv(self) -> Array:
-        """Hue, saturation and value."""
-        return hsv(self.pixels)
+        """Hue in turns, saturation, value, each in [0, 1]: (3, height, width)."""
+        channels = np.moveaxis(self.pixels.astype(np.float32) / 255, 2, 0)
+        r, g, b = channels
+        top, low = channels.max(axis=0), channels.min(axis=0)
+        span = top - low
+        safe = np.where(span > 0, span, 1)
+        hue = np.where(
+            top == r, (g - b) / safe, np.where(top == g, 2 + (b - r) / safe, 4 + (r - g) / safe)
+        )
+        saturation = span / np.where(top > 0, top, 1)
+        return np.stack([(hue / 6) % 1, saturation, top])
 
     @cached_property
     def lab(self) -> Array:
-        """L*a*b*."""
-        return lab(self.pixels)
+        """CIE L*a*b* (D65) of sRGB: (3, height, width), L in [0, 100]."""
+        x = self.pixels.astype(np.float32) / 255
+        linear = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
+        to_xyz = np.array(
+            [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+        )
+        t = linear @ (to_xyz / to_xyz.sum(axis=1, keepdims=True)).T.astype(np.float32)
+        f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+        return np.stack(
+            [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])]
+        )
 
+    @once
     def gradient(self, r: int) -> Array:
         """Derivatives along x and y (2, height, width) at the scale of patches of radius r."""
-        return self.once("gradient", r, lambda: gradient(smoothed(self.grey, r / 10)))
+        return gradient(smoothed(self.grey, r / 10))
 
+    @once
     def edges(self, r: int) -> Array:
         """Strength of edges, thinned and linked (Canny), zero elsewhere."""
-        return self.once("edges", r, lambda: canny(self.gradient(r)))
+        return canny(self.gradient(r))
 
     def patches(self, maps: Array, r: int, step: int = 0) -> Array:
         """Squares of side 2r around the grid points: (n_points, n_maps, 4 r^2)."""
         step = step or r
         windows = sliding_window_view(maps, (2 * r, 2 * r), axis=(1, 2))[:, ::step, ::step]
         m, rows, columns = windows.shape[:3]
-        return np.ascontiguousarray(np.moveaxis(windows, 0, 2)).reshape(
-            rows * columns, m, 4 * r * r
-        )
+        cut = np.ascontiguousarray(np.moveaxis(windows, 0, 2))
+        return cut.reshape(rows * columns, m, 4 * r * r)
 
+    @once
     def standard_patches(self, r: int) -> Array:
         """Patches of grey levels with mean 0 and deviation 1; flat ones are 0."""
-        return self.once("patches", r, lambda: standardized(self.patches(self.grey[None], r)[:, 0]))
-
-    def once(self, what: str, r: int, make: Callable[[], Array]) -> Array:
-        """Make something for patches of radius r (0 for the whole image), unless it was made."""
-        if (what, r) not in self._kept:
-            self._kept[what, r] = make()
-        return self._kept[what, r]
+        return standardized(self.patches(self.grey[None], r)[:, 0])
 
 
 def grid(size: tuple[int, int], r: int, step: int = 0) -> Array:
@@ -153,51 +185,16 @@ def canny(g: Array, low: float = 0.1, high: float = 0.25) -> Array:
     top = float(strength.max())
     if top < FLAT:
         return np.zeros_like(strength)
-    ridge = strength * _is_ridge(strength, g) * (strength > low * top)
-    labels, _ = scipy.ndimage.label(ridge > 0, structure=np.ones((3, 3)))
-    strong = np.unique(labels[ridge > high * top])
-    return np.asarray(ridge * np.isin(labels, strong[strong > 0]))
-
-
-def _is_ridge(strength: Array, g: Array) -> np.ndarray:
-    """Whether a pixel is not below its two neighbours along the gradient (of eight)."""
+    # A ridge is not below its two neighbours along the gradient (of eight).
     padded = np.pad(strength, 1)
     octant = np.round(np.arctan2(g[1], g[0]) / (np.pi / 4)).astype(int) % 4
     h, w = strength.shape
-    found = np.zeros(strength.shape, dtype=bool)
+    is_ridge = np.zeros(strength.shape, dtype=bool)
     for k, (dy, dx) in enumerate([(0, 1), (1, 1), (1, 0), (1, -1)]):
         ahead = padded[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w]
         behind = padded[1 - dy : 1 - dy + h, 1 - dx : 1 - dx + w]
-        found |= (octant == k) & (strength >= ahead) & (strength > behind)
-    return found
-
-
-# -- colours: sRGB as hue, saturation and value, and as L*a*b* --------------------------
-
-
-def hsv(rgb: np.ndarray) -> Array:
-    """Hue in turns, saturation, value, each in [0, 1]: (3, height, width)."""
-    channels = np.moveaxis(rgb.astype(np.float32) / 255, 2, 0)
-    r, g, b = channels
-    top, low = channels.max(axis=0), channels.min(axis=0)
-    span = top - low
-    safe = np.where(span > 0, span, 1)
-    hue = np.where(
-        top == r, (g - b) / safe, np.where(top == g, 2 + (b - r) / safe, 4 + (r - g) / safe)
-    )
-    saturation = span / np.where(top > 0, top, 1)
-    return np.stack([(hue / 6) % 1, saturation, top])
-
-
-def lab(rgb: np.ndarray) -> Array:
-    """CIE L*a*b* (D65) of sRGB: (3, height, width), L in [0, 100]."""
-    x = rgb.astype(np.float32) / 255
-    linear = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
-    to_xyz = np.array(
-        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    )
-    t = linear @ (to_xyz / to_xyz.sum(axis=1, keepdims=True)).T.astype(np.float32)
-    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
-    return np.stack(
-        [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])]
-    )
+        is_ridge |= (octant == k) & (strength >= ahead) & (strength > behind)
+    ridge = strength * is_ridge * (strength > low * top)
+    labels, _ = scipy.ndimage.label(ridge > 0, structure=np.ones((3, 3)))
+    strong = np.unique(labels[ridge > high * top])
+    return np.asarray(ridge * np.isin(labels, strong[strong > 0]))

@@ -10,6 +10,7 @@ import scipy
 from eigenkit.images.descriptors.frame import (
     Frame,
     gradient,
+    once,
     orientations,
     pooled,
     smoothed,
@@ -54,6 +55,7 @@ def gabor_bank(size: tuple[int, int]) -> np.ndarray:
     return found
 
 
+@once
 def gabor_moduli(frame: Frame) -> Array:
     """Strengths of the 24 responses (24, height, width); the image is continued periodically."""
     spectrum = scipy.fft.fft2(frame.grey - frame.grey.mean())
@@ -62,8 +64,7 @@ def gabor_moduli(frame: Frame) -> Array:
 
 def gabor(frame: Frame, rows: int, columns: int) -> Array:
     """Mean strengths of 24 Gabor filters over a grid of cells."""
-    maps = frame.once("gabor", 0, lambda: gabor_moduli(frame))
-    return one_row(pooled(maps, rows, columns))
+    return one_row(pooled(gabor_moduli(frame), rows, columns))
 
 
 def pixels(frame: Frame, factor: int) -> Array:
@@ -132,11 +133,7 @@ def hog(frame: Frame, cells: int, smooth: float = 0.0) -> Array:
     four 2 x 2 blocks that it is in, clipped at 0.2 each, and their mean is taken. ``smooth`` is the
     deviation of a Gaussian before, as a share of the shorter side: of forms, not of outlines.
     """
-    sigma = smooth * min(frame.size)
-    made = frame.once(
-        f"directions {sigma}", 18, lambda: orientations(gradient_of(frame, sigma), 18)
-    )
-    H = pooled(made, *_in_cells(frame.size, cells))
+    H = pooled(directions(frame, smooth * min(frame.size)), *_in_cells(frame.size, cells))
     both = np.concatenate([H, H[:9] + H[9:]])
     energy = np.pad(np.sum(both[18:] ** 2, axis=0), 1, mode="edge")
     blocks = energy[:-1, :-1] + energy[1:, :-1] + energy[:-1, 1:] + energy[1:, 1:]
@@ -145,28 +142,21 @@ def hog(frame: Frame, cells: int, smooth: float = 0.0) -> Array:
     return one_row(sum(np.minimum(both / norm, 0.2) for norm in corners) / 4)
 
 
-def gradient_of(frame: Frame, sigma: float = 0.0) -> Array:
+@once
+def directions(frame: Frame, sigma: float) -> Array:
+    """Strengths of the gradient in 18 directions."""
+    return orientations(gradient_of(frame, sigma), 18)
+
+
+@once
+def gradient_of(frame: Frame, sigma: float) -> Array:
     """Of the colour channel with the strongest gradient, at every pixel."""
-    return frame.once(f"strongest {sigma}", 0, lambda: _strongest(frame, sigma))
-
-
-def _strongest(frame: Frame, sigma: float) -> Array:
     channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
     if sigma:
         channels = np.stack([smoothed(channel, sigma) for channel in channels])
     g = np.stack([gradient(channel) for channel in channels])
     best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
     return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
-
-
-@cache
-def _uniform_codes() -> np.ndarray:
-    """Of the 256 codes of eight neighbours, the 58 with at most two changes; 58 for the rest."""
-    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
-    changes = np.sum(bits != np.roll(bits, 1, axis=1), axis=1)
-    codes = np.full(256, 58)
-    codes[changes <= 2] = np.arange(np.sum(changes <= 2))
-    return codes
 
 
 def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
@@ -182,7 +172,11 @@ def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
         (around[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w] > grey + 1 / 255).astype(np.intp) << k
         for k, (dy, dx) in enumerate(ring)
     )
-    maps = np.eye(59, dtype=np.float32)[_uniform_codes()[code]]
+    # Of the 256 codes, the 58 with at most two changes; 58 for the rest.
+    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    uniform = np.sum(bits != np.roll(bits, 1, axis=1), axis=1) <= 2
+    which = np.where(uniform, np.cumsum(uniform) - 1, 58)
+    maps = np.eye(59, dtype=np.float32)[which[code]]
     return one_row(np.sqrt(pooled(np.moveaxis(maps, 2, 0), cells, cells)))
 
 
@@ -211,7 +205,7 @@ def spectrum(frame: Frame) -> Array:
 
 def spectrum_edges(frame: Frame) -> Array:
     """The same of the strengths of edges in 9 directions: 819 numbers."""
-    maps = pooled(orientations(gradient_of(frame), 9, signed=False), 32, 32)
+    maps = pooled(orientations(gradient_of(frame, 0.0), 9, signed=False), 32, 32)
     return one_row(np.log1p(_strengths(100 * maps, 7)))
 
 
@@ -233,12 +227,10 @@ def correlogram(frame: Frame) -> Array:
     L, a, b = pooled(frame.lab, 64, 64)
     levels = (np.clip(v, 0, COLOURS - 1).astype(np.intp) for v in (L / 25, a / 30 + 2, b / 30 + 2))
     colour = np.ravel_multi_index(tuple(levels), (COLOURS,) * 3)
-    shares = [_meetings(colour, d) / (2 * colour.size) for d in DISTANCES]
+    shares = []
+    for d in DISTANCES:
+        # The pairs of cells at a distance along either axis that both have a colour.
+        pairs = ((colour[d:], colour[:-d]), (colour[:, d:], colour[:, :-d]))
+        same = np.concatenate([one[one == other] for one, other in pairs])
+        shares.append(np.bincount(same, minlength=COLOURS**3) / (2 * colour.size))
     return one_row(np.sqrt(np.concatenate(shares)))
-
-
-def _meetings(colour: np.ndarray, d: int) -> np.ndarray:
-    """Of every colour, the pairs of cells at a distance along either axis that both have it."""
-    pairs = ((colour[d:], colour[:-d]), (colour[:, d:], colour[:, :-d]))
-    same = np.concatenate([one[one == other] for one, other in pairs])
-    return np.bincount(same, minlength=COLOURS**3)

@@ -94,20 +94,12 @@ _MARKS = {
 }
 
 
-def _marked(record: dict[str, Any], term: str) -> str:
-    marks = (mark for key, (mark, _) in _MARKS.items() if term in record[key])
-    return visible(term) + "".join(marks)
-
-
 def _terms(record: dict[str, Any]) -> str:
-    rows = [
-        [
-            _marked(record, t["name"]),
-            str(t["support"]),
-            *(number(t[key]) for key in ("f1", "precision", "recall", "auc")),
-        ]
-        for t in sorted(record["terms"], key=lambda t: -t["support"])
-    ]
+    rows = []
+    for t in sorted(record["terms"], key=lambda t: -t["support"]):
+        marks = (mark for key, (mark, _) in _MARKS.items() if t["name"] in record[key])
+        cells = (number(t[key]) for key in ("f1", "precision", "recall", "auc"))
+        rows.append([visible(t["name"]) + "".join(marks), str(t["support"]), *cells])
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
     notes = " ".join(f"{mark} {words}" for key, (mark, words) in _MARKS.items() if record[key])
     notes = notes.strip()
@@ -116,7 +108,8 @@ def _terms(record: dict[str, Any]) -> str:
 
 def _weights(record: dict[str, Any]) -> str:
     order = sorted(record["weights"], key=lambda item: -item[1])
-    used = [(_in_words(record, name), w) for name, w in order if w]
+    sees = {name: f" ({words})" for name, words in record["sees"].items()}
+    used = [(visible(name) + sees.get(name, ""), w) for name, w in order if w]
     how, rest = escape(str(record["weights_chosen"])), len(order) - len(used)
     without = f" Kernels without weight: {rest}." if rest else ""
     chosen = f'<p class="note">Chosen: {how}.{without}</p>'
@@ -129,12 +122,6 @@ patches that look alike, Fisher vectors say how patches differ from the usual on
 kernels compare mean, maximum and deviation over the pictures of a set."""
 
 
-def _in_words(record: dict[str, Any], name: str) -> str:
-    """A kernel, and what it looks at."""
-    sees = record["sees"].get(name)
-    return visible(name) + (f" ({sees})" if sees else "")
-
-
 def _methods(record: dict[str, Any]) -> str:
     if not record.get("methods"):
         return ""
@@ -143,6 +130,5 @@ def _methods(record: dict[str, Any]) -> str:
         for row in record["methods"]
     ]
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC minus that of the plain way"]
-    note = escape(record.get("methods_note", ""))
     table = table_html(Table("Methods on the same folds", titles, rows))
-    return f'<p class="note">{note}</p>{table}'
+    return f'<p class="note">{escape(record["methods_note"])}</p>{table}'

@@ -162,9 +162,8 @@ def _gradients(mixture: Mixture, points: Array, sizes: np.ndarray) -> Array:
     F[:, 0] = centred / (s * np.sqrt(p))
     spread = second - 2 * m * first + mass[:, :, None] * (m**2 - s**2)
     F[:, 1] = spread / (s**2 * np.sqrt(2 * p))
-    return np.asarray(
-        F.reshape(len(sizes), -1) / np.maximum(sizes, 1)[:, None].astype(points.dtype)
-    )
+    n = np.maximum(sizes, 1)[:, None].astype(points.dtype)
+    return np.asarray(F.reshape(len(sizes), -1) / n)
 
 
 def _products(R: Array, points: Array, sizes: np.ndarray) -> Array:
@@ -240,9 +239,7 @@ class VisualWords(SetKernel):
         return np.asarray(H / np.maximum(sizes, 1)[:, None])
 
     def _inner(self, new: Array, fitted: Array) -> Array:
-        K = np.exp(-self.scale_ * _chi_squared(new, fitted))
-        filled, full = new.any(axis=1), fitted.any(axis=1)
-        return np.asarray(K * np.outer(filled, full))
+        return np.asarray(np.exp(-self.scale_ * _chi_squared(new, fitted)))
 
     def _square(self, sets: Array) -> Array:
         return np.asarray(sets.any(axis=1), dtype=np.float64)

@@ -51,8 +51,13 @@ class ByTheMedian(SetKernel):
         check_above_zero("gamma", self.gamma)
 
     def _learn(self, points: Array) -> None:
-        random = random_of(self.random_state)
-        self.scale_ = per_distance(self.gamma, _typical_distance(points, random))
+        drawn = sample(points, PAIRS, random_of(self.random_state))
+        distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]
+        # A vector is at no distance from a copy of itself, but for rounding.
+        size = np.einsum("ij,ij->i", drawn, drawn).mean() if len(drawn) else 0.0
+        apart = distances[distances > (64 * np.finfo(drawn.dtype).eps) ** 2 * size]
+        median = float(np.median(apart)) if len(apart) else 1.0
+        self.scale_ = per_distance(self.gamma, median)
 
 
 @described
@@ -99,16 +104,6 @@ class MeanMap(ByTheMedian):
         inside = [X[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         s = self.scale_
         return np.array([gaussian(x, x, s).mean() if len(x) else 0.0 for x in inside])
-
-
-def _typical_distance(points: Array, random: Any) -> float:
-    """The median of squared distances between points; 1 where all are the same."""
-    drawn = sample(points, PAIRS, random)
-    distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]
-    # A vector is at no distance from a copy of itself, but for rounding.
-    size = np.einsum("ij,ij->i", drawn, drawn).mean() if len(drawn) else 0.0
-    apart = distances[distances > (64 * np.finfo(drawn.dtype).eps) ** 2 * size]
-    return float(np.median(apart)) if len(apart) else 1.0
 
 
 def gaussian(X: Array, Y: Array, scale: float) -> Array:
@@ -166,15 +161,10 @@ class Pooled(ByTheMedian):
         mean = sums(points, sizes) / n
         away = points - np.repeat(mean, sizes, axis=0)
         deviation = np.sqrt(sums(away * away, sizes) / n)
-        top = np.zeros_like(mean)
-        filled = sizes > 0
-        starts = (np.cumsum(sizes) - sizes)[filled]
-        top[filled] = np.maximum.reduceat(points, starts, axis=0)
-        return np.hstack([mean, top, deviation]), sizes
+        return np.hstack([mean, sums(points, sizes, np.maximum), deviation]), sizes
 
     def _inner(self, new: Any, fitted: Any) -> Array:
-        (Z, sizes), (Z_fit, sizes_fit) = new, fitted
-        return gaussian(Z, Z_fit, self.scale_) * np.outer(sizes > 0, sizes_fit > 0)
+        return gaussian(new[0], fitted[0], self.scale_)
 
     def _square(self, sets: Any) -> Array:
         return np.asarray(sets[1] > 0, dtype=np.float64)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, Shares, sample
+from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, Shares, sample, sums
 from eigenkit.kernels.sets._vocabulary import Vocabulary
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_above_zero, check_choice, check_count, check_real, random_of
@@ -110,41 +110,10 @@ class UniformBins:
 # -- histogram intersections ------------------------------------------------------------
 
 
-def unary(counts: sparse.csr_array, most: np.ndarray, steps: Array) -> sparse.csr_array:
-    """The matrix U (sets x features (b, t)) with entries sqrt(steps), so that U U' is (1).
-
-    ``most`` is how many features each bin has; what a set has beyond them matches nothing.
-    """
-    start = np.cumsum(most) - most
-    held = np.minimum(counts.data, most[counts.indices])
+def _columns(bins: np.ndarray, held: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """The columns of the features (b, 0), (b, 1), ... of bins that hold so many points."""
     t = np.arange(held.sum()) - np.repeat(np.cumsum(held) - held, held)
-    columns = np.repeat(start[counts.indices], held) + t
-    entries = np.repeat(np.sqrt(steps[counts.indices]), held)
-    ends = np.concatenate([[0], np.cumsum(held)])[counts.indptr]
-    U = sparse.csr_array((entries, columns, ends), shape=(counts.shape[0], int(most.sum())))
-    U.eliminate_zeros()
-    return U
-
-
-def _intersections(U: sparse.csr_array, V: sparse.csr_array) -> Array:
-    """U V' by a dense product for the features of many sets and a sparse one for the rest."""
-    frequent = np.bincount(V.indices, minlength=V.shape[1])
-    common = frequent > DENSE_SHARE * V.shape[0]
-    K = U[:, common].toarray() @ V[:, common].toarray().T
-    rare = ~common & (frequent > 0)
-    if rare.any():
-        K += (U[:, rare] @ V[:, rare].T).toarray()
-    return np.asarray(K)
-
-
-def _one_row(n_b: np.ndarray, fitted: sparse.csr_array, steps: Array) -> Array:
-    """(1) of one set, from the counts as they are."""
-    shared = np.minimum(fitted.data, n_b[fitted.indices])
-    matches = sparse.csr_array((shared, fitted.indices, fitted.indptr), shape=fitted.shape)
-    return np.asarray(matches @ steps)
-
-
-# -- interface --------------------------------------------------------------------------
+    return np.asarray(np.repeat((np.cumsum(most) - most)[bins], held) + t)
 
 
 class PyramidMatch(SetKernel):
@@ -252,18 +221,39 @@ class PyramidMatch(SetKernel):
         return counts
 
     def features(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """The sparse matrix U of sets whose U V' with V of the sets in fit is the kernel."""
-        return unary(counts, self._most(), self.bins_.steps)
+        """The sparse matrix U of sets whose U V' with V of the sets in fit is the kernel.
+
+        Its entries are sqrt(w_b - w_p(b)). What a set has in a bin beyond the sets in fit matches
+        nothing.
+        """
+        most, bins = self._most(), counts.indices
+        held = np.minimum(counts.data, most[bins])
+        entries = np.repeat(np.sqrt(self.bins_.steps[bins]), held)
+        ends = np.concatenate([[0], np.cumsum(held)])[counts.indptr]
+        shape = (counts.shape[0], int(most.sum()))
+        U = sparse.csr_array((entries, _columns(bins, held, most), ends), shape=shape)
+        U.eliminate_zeros()
+        return U
 
     def _most(self) -> np.ndarray:
         """How many points of a set seen in fit each bin holds at most."""
         return np.asarray(self._fit_sets_.max(axis=0).toarray().ravel())
 
     def _inner(self, new: sparse.csr_array, fitted: sparse.csr_array) -> Array:
-        if new is not fitted and new.shape[0] <= FEW_SETS:
-            return np.array([_one_row(row, fitted, self.bins_.steps) for row in new.toarray()])
+        if new is not fitted and new.shape[0] <= FEW_SETS:  # from the counts as they are
+            where, steps = (fitted.indices, fitted.indptr), self.bins_.steps
+            shared = (np.minimum(fitted.data, n_b[fitted.indices]) for n_b in new.toarray())
+            matches = (sparse.csr_array((s, *where), shape=fitted.shape) for s in shared)
+            return np.array([each @ steps for each in matches])
         V = self.features(fitted)
-        return _intersections(V if new is fitted else self.features(new), V)
+        U = V if new is fitted else self.features(new)
+        frequent = np.bincount(V.indices, minlength=V.shape[1])
+        common = frequent > DENSE_SHARE * V.shape[0]
+        K = U[:, common].toarray() @ V[:, common].toarray().T
+        rare = ~common & (frequent > 0)
+        if rare.any():
+            K += (U[:, rare] @ V[:, rare].T).toarray()
+        return np.asarray(K)
 
     def _square(self, sets: sparse.csr_array) -> Array:
         return np.asarray(sets @ self.bins_.steps)
@@ -280,23 +270,18 @@ class PyramidMatch(SetKernel):
         """
         counts, steps, most = self._fit_sets_[rows], self.bins_.steps, self._most()
         sizes, features = np.sqrt(self._square(counts)), self.features(counts).tocsc()
-        start = np.cumsum(most) - most
-
-        def of_bins(filled: np.ndarray, n_b: np.ndarray, A: Array) -> Array:
-            held = np.minimum(n_b, most[filled])
-            number = np.arange(held.sum()) - np.repeat(np.cumsum(held) - held, held)
-            columns = np.repeat(start[filled], held) + number
-            g = features[:, columns].T @ (A / np.where(sizes > 0, sizes, 1)[:, None])
-            parts = np.add.reduceat(g, np.cumsum(held) - held, axis=0)
-            return np.asarray(np.sqrt(steps[filled])[:, None] * parts)
 
         def shares(points: Array, A: Array) -> Array:
             path = self.bins_.paths(points)
             known = path >= 0
             n_b = np.bincount(path[known], minlength=len(steps))
-            filled = np.flatnonzero(np.minimum(n_b, most))
+            held = np.minimum(n_b, most)
+            filled = np.flatnonzero(held)
+            columns = _columns(filled, held[filled], most)
+            g = features[:, columns].T @ (A / np.where(sizes > 0, sizes, 1)[:, None])
+            parts = np.sqrt(steps[filled])[:, None] * sums(g, held[filled])
             per_point = np.zeros((len(steps), A.shape[1]))
-            per_point[filled] = of_bins(filled, n_b[filled], A) / n_b[filled, None]
+            per_point[filled] = parts / n_b[filled, None]
             found = np.zeros((len(points), A.shape[1]))
             for bins, inside in zip(path.T, known.T, strict=True):
                 found[inside] += per_point[bins[inside]]

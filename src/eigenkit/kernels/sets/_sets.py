@@ -76,13 +76,13 @@ def joined(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def sums(values: Array, sizes: np.ndarray) -> Array:
-    """Sums of the rows of every set; zero for an empty one."""
+def sums(values: Array, sizes: np.ndarray, add: np.ufunc = np.add) -> Array:
+    """Sums (or the like) of the rows of every set; zero for an empty one."""
     total = np.zeros((len(sizes), *values.shape[1:]), dtype=values.dtype)
     filled = sizes > 0
     if filled.any():
         starts = (np.cumsum(sizes) - sizes)[filled]
-        total[filled] = np.add.reduceat(values, starts, axis=0)
+        total[filled] = add.reduceat(values, starts, axis=0)
     return total
 
 
@@ -158,7 +158,11 @@ class SetKernel(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         points, sizes = stack("X", X, float(self.coordinate_weight))
-        self._check_width(points)
+        if len(points) and self._width_ and points.shape[1] != self._width_:
+            raise ValueError(
+                f"X holds vectors of {points.shape[1]} numbers, but those seen in fit had "
+                f"{self._width_}."
+            )
         return self.transform_block(points, sizes)
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> Array:
@@ -189,17 +193,16 @@ class SetKernel(TransformerMixin, BaseEstimator):
             return K
         # Roots of sums of squares, which are above zero for every set that has points.
         own = self._fit_norms_ if new is self._fit_sets_ else np.sqrt(self._square(new))
-        return _unit_diagonal(K, own, self._fit_norms_)
-
-    def _check_width(self, points: Array) -> None:
-        if len(points) and self._width_ and points.shape[1] != self._width_:
-            raise ValueError(
-                f"X holds vectors of {points.shape[1]} numbers, but those seen in fit had "
-                f"{self._width_}."
-            )
+        empty, hollow = own == 0, self._fit_norms_ == 0
+        K /= np.where(empty, 1, own)[:, None]
+        K /= np.where(hollow, 1, self._fit_norms_)
+        # An empty set equals other empty ones, and resembles nothing else.
+        K[np.logical_or.outer(empty, hollow)] = 0
+        K[np.logical_and.outer(empty, hollow)] = 1
+        return K
 
     def _check_parameters(self) -> None:
-        pass
+        lacks(self, "_check_parameters")
 
     def _learn(self, points: Array) -> None:
         lacks(self, "_learn")
@@ -215,16 +218,6 @@ class SetKernel(TransformerMixin, BaseEstimator):
 
     def _square(self, sets: Any) -> Array:
         lacks(self, "_square")
-
-
-def _unit_diagonal(K: Array, own: Array, other: Array) -> Array:
-    """K divided by the sizes; an empty set equals other empty ones, and resembles nothing else."""
-    empty, hollow = own == 0, other == 0
-    K /= np.where(empty, 1, own)[:, None]
-    K /= np.where(hollow, 1, other)
-    if empty.any() and hollow.any():
-        K[np.ix_(empty, hollow)] = 1
-    return K
 
 
 # Products of this with squared distances, in units of their mean, are still numbers.
