@@ -8,8 +8,8 @@
 from eigenkit.data.blocked import Blocked
 from eigenkit.data.centered import Centered, correlations
 from eigenkit.data.dense import Dense, SideBySide
+from eigenkit.data.derived import Linked, Rescaled
 from eigenkit.data.kernel import CenteredKernel
-from eigenkit.data.linked import Linked
 from eigenkit.data.matrices import (
     SAFE_RANGE,
     SCALABLE,
@@ -33,7 +33,6 @@ from eigenkit.data.matrices import (
 )
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import Data, one_sample
-from eigenkit.data.rescaled import Rescaled
 from eigenkit.data.sparse import Sparse
 from eigenkit.data.targets import SparseTarget, Targets
 

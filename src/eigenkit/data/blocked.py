@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.centered import Centered, Scaled
+from eigenkit.data.centered import Centered
 from eigenkit.data.matrices import (
     BLOCK_BYTES,
     FULL,
@@ -82,7 +82,7 @@ class Columns:
         return compiled.for_gradient(self.V) if self.may_be_wider else self.V
 
 
-class Blocked(Scaled):
+class Blocked(Data):
     """Rows in blocks.
 
     Parameters
@@ -220,7 +220,7 @@ class Blocked(Scaled):
 
     def spectral_norm_squared(self) -> float:
         """The sum of all eigenvalues, which costs no pass: an estimate from above."""
-        return float(self.column_squares().sum())
+        return self.trace()
 
     def seconds_for_passes(self, k: int) -> float:
         """Two products with everything that is stored, or reading it."""

@@ -27,72 +27,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from eigenkit.data.matrices import (
-    SAFE_RANGE,
-    SCALABLE,
-    as_dense,
-    centered_columns,
-    check_finite,
-    check_size,
-)
+from eigenkit.data.matrices import SAFE_RANGE, as_dense, centered_columns, check_finite
 from eigenkit.data.protocol import Data
 from eigenkit.data.targets import SparseTarget
-from eigenkit.numerics.linalg import Array, power_of_two, ratio
+from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.numerics.tolerances import grain, precision
 
 
-class Scaled(Data):
-    """Data in units in which squares neither overflow nor vanish: Z has the columns of X diag(m).
-
-    m is ``unit``, one for all columns or one each, and zero for constant columns; None for 1.
-    """
-
-    m: Array | None = None
-    unit: float | Array = 1.0
-
-    def _find_unit(self, sizes: Array, one_unit: bool) -> bool:
-        """Set m where squares of columns of these sizes would overflow or vanish; whether it is."""
-        judged = sizes.max(initial=0.0) if one_unit else sizes
-        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
-            return False
-        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit = 1.0 / power_of_two(judged)
-        self.m = np.broadcast_to(self.unit, sizes.shape).copy()
-        return True
-
-    def ridge(self, alpha: float) -> float | Array:
-        """The ridge alpha in the units of Z: a number, or one per column."""
-        if alpha == 0:
-            return 0.0
-        with np.errstate(over="ignore", under="ignore"):
-            ridge = alpha * self.unit * self.unit
-        if not np.all(np.isfinite(ridge)):
-            raise ValueError(
-                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
-                "much smaller: scale X to sizes near 1, or give a smaller alpha."
-            )
-        return ridge
-
-    def from_X(self, W: Array) -> Array:
-        """diag(1 / unit) W."""
-        return W if self.m is None else (W.T / self.unit).T
-
-    @property
-    def units(self) -> Array:
-        """The unit of every column, constant or not."""
-        return np.broadcast_to(self.unit, self.shape[1:])
-
-    def _scaled(self, W: Array) -> Array:
-        """diag(m) W."""
-        if self.m is None:
-            return W
-        m = self.m.astype(W.dtype, copy=False)
-        return W * (m if W.ndim == 1 else m[:, None])
-
-    to_X = _scaled
-
-
-class Centered(Scaled):
+class Centered(Data):
     """The centred, weighted data matrix Z of the module's docstring.
 
     Parameters
@@ -134,16 +76,10 @@ class Centered(Scaled):
     _plain_gram: Callable[[], Array]  # P'P
     _plain_outer: Callable[[], tuple[Array, Array]]  # P P' and P delta
 
-    _kinds: ClassVar[list[type[Centered]]] = []
-
-    def __init_subclass__(cls) -> None:
-        Centered._kinds.append(cls)
-
     def __new__(cls, X: Any, *args: Any, **settings: Any) -> Self:
         """Of the kind that takes X."""
-        kinds = cls._kinds if cls is Centered else [cls]
-        kind = next(kind for kind in kinds if isinstance(X, kind.takes))
-        return object.__new__(kind)  # type: ignore[return-value]
+        kinds = cls.__subclasses__() or [cls]
+        return object.__new__(next(kind for kind in kinds if isinstance(X, kind.takes)))
 
     def __init__(
         self,
@@ -178,7 +114,7 @@ class Centered(Scaled):
                 self.m = np.where(self.constant, 0.0, 1.0 if self.m is None else self.m)
         else:
             self.constant = self._column_sizes() == 0.0
-        self.delta = self._scaled(self.mean if self.shift is None else self.drift)
+        self.delta = self.to_X(self.mean if self.shift is None else self.drift)
 
     @classmethod
     def behind(
@@ -193,7 +129,7 @@ class Centered(Scaled):
         """The lengths of columns of Z that rounding of the input alone can produce."""
         if self._grain is None:
             squares = self.column_squares() if squares is None else squares
-            given = squares + self.total * self._scaled(self.mean) ** 2
+            given = squares + self.total * self.to_X(self.mean) ** 2
             found = grain(np.where(self.constant, 0.0, given), self.n_samples, self.eps)
             self._grain = np.asarray(found)
         return self._grain

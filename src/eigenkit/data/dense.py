@@ -111,7 +111,7 @@ class Dense(Centered):
         squares = self._squares
         if self.weight is not None:
             squares = self._weighted_squares()
-        mean = self._scaled(self.mean)
+        mean = self.to_X(self.mean)
         if np.all(self.total * mean * mean < FULL * squares):
             return
         self.shift = self.mean
@@ -122,7 +122,7 @@ class Dense(Centered):
             np.maximum(high, P.max(axis=0), out=high)
             np.minimum(low, P.min(axis=0), out=low)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
-        noise = ROUNDING * np.abs(self._scaled(self.shift))
+        noise = ROUNDING * np.abs(self.to_X(self.shift))
         self.drift = drift / self.total / (1.0 if self.m is None else self.m)
         self.mean = self.shift + self.drift
         self.constant = high - low <= noise

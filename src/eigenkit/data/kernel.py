@@ -46,6 +46,7 @@ class CenteredKernel(Data):
     """
 
     decomposable, plain = True, False
+    unit: float = 1.0
 
     def __init__(
         self,

@@ -88,7 +88,7 @@ class Sparse(Centered):
         index, values = self.X.indices[stored], self.X.data[stored]
         values = values if self.m is None else values * self.m[index]
         squares = values * values if w is None else values * values * w[stored]
-        mean = self._scaled(self.mean)
+        mean = self.to_X(self.mean)
         squares = np.bincount(index, squares, self.shape[1])
         return np.asarray((self.total * mean * mean >= FULL * squares)[columns])
 
@@ -96,19 +96,19 @@ class Sparse(Centered):
 
     def matmat(self, V: Array) -> Array:
         """Z V."""
-        U = self.weighted(self._rows @ self._scaled(V))
+        U = self.weighted(self._rows @ self.to_X(V))
         return self._project(U, out=U)
 
     def rmatmat(self, U: Array) -> Array:
         """Z'U."""
-        return self._scaled(self._rows.T @ self.weighted(self._project(U)))
+        return self.to_X(self._rows.T @ self.weighted(self._project(U)))
 
     def _sparse_cross(self, H: Any) -> Array:
         S, Xt = H.counted(), self._rows.T
         per_row = S.nnz / max(1, S.shape[0])
         narrow = S.shape[1] * SPARSE_RATE < per_row * BLOCK_RATE
         C = Xt @ S.toarray() if narrow else Xt.product(S)
-        C = self._scaled(C)
+        C = self.to_X(C)
         C -= np.outer(self.delta, H.sums)
         return C
 
