@@ -88,7 +88,7 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
     _fill(lengths, 8 * 7)
     lengths = []
     monkeypatch.setattr(dense_data, "BLOCK_BYTES", SIZE)
-    _spied(monkeypatch, dense_data.Dense, "_some_columns", lengths, lambda Z, c: c.stop - c.start)
+    _spied(monkeypatch, dense_data, "moved", lengths, lambda *given: given[3].stop - given[3].start)
     Z = Centered(X.T.copy())
     np.testing.assert_allclose(Z.outer(), Z.toarray() @ Z.toarray().T, atol=1e-12)
     assert set(lengths) == {4 * SIZE // (8 * 7)}

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from eigenkit import CCA
-from eigenkit.data.dense import _cross, _gradient, _narrow
+from eigenkit.data.dense import _cross, _gradient
 from eigenkit.data.matrices import SparseRows
 from eigenkit.files._cells import MISSING
 from eigenkit.numerics import compiled
@@ -135,7 +135,7 @@ def test_what_the_dense_functions_do_not_take_is_left_to_blas(rng):
     for strange in (X.astype(np.float32), np.asfortranarray(X), X[:, ::2], X.astype(">f8")):
         assert not compiled.takes_dense(strange)
     taken = range(2, 65) if compiled.takes_dense(X) else ()
-    assert [k for k in range(70) if _narrow(X, k)] == list(taken)
+    assert [k for k in range(70) if compiled.takes_dense(X, k)] == list(taken)
     V, H = rng.normal(size=(6, 3)), rng.normal(size=(50, 3))
     for P in (X, np.asfortranarray(X), X[::2], X[::-1]):
         Z, slope = _gradient(P, V, np.ones(3), H[: len(P)])

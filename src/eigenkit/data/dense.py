@@ -108,9 +108,7 @@ class Dense(Centered):
         return size
 
     def _tame_offset(self) -> None:
-        squares = self._squares
-        if self.weight is not None:
-            squares = self._weighted_squares()
+        squares = self._squares if self.weight is None else self._weighted_squares()
         mean = self.to_X(self.mean)
         if np.all(self.total * mean * mean < FULL * squares):
             return
@@ -235,29 +233,22 @@ class Dense(Centered):
         return slope, square
 
     def _plain_gram(self) -> Array:
-        found = self._summed(lambda rows, P: P.T @ P, self.shape[1], weighted=True)
-        return np.asarray(found)
+        return np.asarray(self._summed(lambda _, P: P.T @ P, self.shape[1], weighted=True))
 
     def _plain_outer(self) -> tuple[Array, Array]:
         n, d = self.shape
-        K = np.zeros((n, n))
-        q = np.zeros(n)
+        K, q = np.zeros((n, n)), np.zeros(n)
         for columns in row_slices((d, n), 4 * BLOCK_BYTES):
-            P = self._some_columns(columns)
+            P = moved(np.array(self.X[:, columns], dtype=np.float64), self.shift, self.m, columns)
+            P = self.weighted(P)
             K += P @ P.T
             q += P @ self.delta[columns]
         return K, q
 
-    def _some_columns(self, columns: slice) -> Array:
-        P = np.array(self.X[:, columns], dtype=np.float64)
-        moved(P, self.shift, self.m, columns)
-        return P if self.r is None else P * self.r[:, None]
-
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
-        sums = self._squares
-        if self.shift is not None or self.m is not None or self.r is not None:
-            sums = self._weighted_squares()
+        plain = self.shift is None and self.m is None and self.r is None
+        sums = self._squares if plain else self._weighted_squares()
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
@@ -291,14 +282,14 @@ class Dense(Centered):
 
 def _cross(P: Array, U: Array) -> Array:
     """P'U."""
-    if _narrow(P, U.shape[1]):
+    if compiled.takes_dense(P, U.shape[1]):
         return compiled.dense_gradient(P, None, None, U)[1]
     return np.asarray((U.T @ P).T)
 
 
 def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
     """``out = P V - 1 offset'``."""
-    if _narrow(P, V.shape[1]):
+    if compiled.takes_dense(P, V.shape[1]):
         out[:] = compiled.dense_gradient(P, V, offset[None, :], slope=False)[0]
     else:
         np.matmul(P, V, out=out)
@@ -307,14 +298,9 @@ def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
 
 def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
     """Z = P V - 1 offset' and P'(Z - H)."""
-    if _narrow(P, V.shape[1]):
+    if compiled.takes_dense(P, V.shape[1]):
         return compiled.dense_gradient(P, V, offset[None, :], H)
     Z = P @ V
     Z -= offset
     gap = Z if H is None else Z - H
     return Z, np.asarray((gap.T @ P).T)
-
-
-def _narrow(P: Array, k: int) -> bool:
-    """Whether the compiled products are the faster ones; with one column BLAS copies nothing."""
-    return 1 < k <= compiled.WIDEST and compiled.takes_dense(P)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.centered import Centered
-from eigenkit.data.matrices import FULL, SparseRows, column_sums, scaled, shifted
+from eigenkit.data.matrices import FULL, SparseRows, as_dense, column_sums, scaled, shifted
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import BLOCK_RATE, SPARSE_RATE, may_be_dense
 from eigenkit.numerics.linalg import Array
@@ -59,7 +59,7 @@ class Sparse(Centered):
         return bool(fine)
 
     def _column_sizes(self) -> Array:
-        return np.asarray(abs(self.X).max(axis=0).toarray()).ravel()
+        return as_dense(abs(self.X).max(axis=0)).ravel()
 
     def _tame_offset(self) -> None:
         X, d = self.X, self.shape[1]
@@ -67,7 +67,11 @@ class Sparse(Centered):
         count = np.bincount(X.indices, minlength=d)
         share = (count if w is None else np.bincount(X.indices, w, d)) / self.total
         far = np.flatnonzero(share > FULL)
-        far = far[self._dwarfs(far, w)] if len(far) else far
+        if len(far):  # of these, those with means that dwarf their spread
+            mean = self.to_X(self.mean)
+            squares = scaled(X, columns=self.m).data ** 2
+            squares = np.bincount(X.indices, squares if w is None else squares * w, d)
+            far = far[(self.total * mean * mean >= FULL * squares)[far]]
         self.constant = count == 0
         if len(far):
             self.shift = np.zeros(d)
@@ -77,20 +81,8 @@ class Sparse(Centered):
             self.drift = self.mean.copy()
             self.drift[far] = column_sums(left, self.weight) / self.total
             self.mean[far] += self.drift[far]
-            spread = (left.max(axis=0) - left.min(axis=0)).toarray().ravel()
+            spread = as_dense(left.max(axis=0) - left.min(axis=0)).ravel()
             self.constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
-
-    def _dwarfs(self, columns: np.ndarray, w: Array | None) -> np.ndarray:
-        """Which of these columns have means that dwarf their spread."""
-        among = np.zeros(self.shape[1], dtype=bool)
-        among[columns] = True
-        stored = among[self.X.indices]
-        index, values = self.X.indices[stored], self.X.data[stored]
-        values = values if self.m is None else values * self.m[index]
-        squares = values * values if w is None else values * values * w[stored]
-        mean = self.to_X(self.mean)
-        squares = np.bincount(index, squares, self.shape[1])
-        return np.asarray((self.total * mean * mean >= FULL * squares)[columns])
 
     # -- the products ------------------------------------------------------------------
 
