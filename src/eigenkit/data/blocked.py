@@ -52,21 +52,14 @@ class Frame:
         for X, Y, weight in blocks:
             r = None if weight is None else np.sqrt(weight)
             if sparse.issparse(X):
-                yield self._sparse(X), Y, r
+                P = X.astype(np.float64, copy=False)
+                P = P if self.shift is None else shifted(P, self.shift)
+                yield scaled(P, columns=self.m), Y, r
                 continue
+            as_floats = np.asarray if self.shift is None and self.m is None else np.array
             for rows in row_slices(X.shape, BLOCK_BYTES):
-                yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
-
-    def _dense(self, X: Any) -> Array:
-        if self.shift is None and self.m is None:
-            return np.asarray(X, dtype=np.float64)
-        return moved(np.array(X, dtype=np.float64), self.shift, self.m)
-
-    def _sparse(self, X: Any) -> sparse.csr_array:
-        P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X
-        if self.shift is not None:
-            P = shifted(P, self.shift)
-        return P if self.m is None else scaled(P, columns=self.m)
+                P = moved(as_floats(X[rows], dtype=np.float64), self.shift, self.m)
+                yield P, Y[rows], None if r is None else r[rows]
 
 
 @dataclass(frozen=True)
@@ -129,7 +122,7 @@ class Blocked(Data):
         self.frame = Frame(shift / unit if far.any() else None, m, np.zeros_like(s.mean))
         mean = s.mean
         if far.any():  # the shift is a rounded sum: what it misses shows in differences
-            ones = Targets(_ones, (self.shape[0], 1))
+            ones = Targets(lambda Y: np.ones((len(Y), 1)), (self.shape[0], 1))
             sums, _ = self.bare.run(_cross, replace(self.frame, m=self.m), ones)
             drift = sums[:, 0] / s.total
             mean = np.where(far, shift + drift, mean)
@@ -139,11 +132,10 @@ class Blocked(Data):
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
+        squares = np.where(self.constant, 0.0, self.survey.squares)
         if self.frame.shift is not None:
-            squares, delta = self.bare.run(_squares, self.frame), self.frame.delta
-        else:
-            squares, delta = np.where(self.constant, 0.0, self.survey.squares), self.frame.delta
-        return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
+            squares = self.bare.run(_squares, self.frame)
+        return np.asarray(np.maximum(squares - self.total * self.frame.delta**2, 0.0))
 
     def grain(self, squares: Array | None = None) -> Array:
         """The lengths of columns of Z that rounding of the input alone can produce."""
@@ -236,10 +228,6 @@ class Blocked(Data):
 # -- what is summed over the blocks of a part -------------------------------------------
 
 
-def _ones(Y: Any) -> Array:
-    return np.ones((len(Y), 1))
-
-
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
     total = np.zeros_like(frame.delta)
     for P, _, r in frame.pieces(blocks):
@@ -270,7 +258,7 @@ def _gradient(
         if H is not None:
             gap = ZV - (H.of(Y) if r is None else H.of(Y) * r[:, None])
         gap = gap if r is None else gap * r[:, None]
-        _add(slope, P, gap)
+        add_transposed(slope, P, gap)
         drift += gap.sum(axis=0)
     # A view: sent to another process, it leaves the columns of padding behind.
     return slope[:, : columns.V.shape[1]], drift, square
@@ -281,7 +269,7 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
     slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
     for P, Y, r in frame.pieces(blocks):
         U = H.of(Y) if r is None else H.of(Y) * (r * r)[:, None]
-        _add(slope, P, U)
+        add_transposed(slope, P, U)
         drift += U.sum(axis=0)
     return slope, drift
 
@@ -297,29 +285,16 @@ def _within(blocks: Iterable[Block], H: Targets, diagonal: bool) -> tuple[Array,
     return squares, sums
 
 
-def _add(slope: Array, P: Any, U: Array) -> None:
-    """slope += P'U."""
-    if sparse.issparse(P):
-        add_transposed(slope, P, U)
-    else:
-        slope += P.T @ U
-
-
 def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
     """The lower half of P'P."""
     d = len(frame.delta)
     G = np.zeros((d, d))
     for P, _, r in frame.pieces(blocks):
         P = scaled(P, rows=r)
-        if sparse.issparse(P):
-            _add_sparse_gram(G, P)
-        else:
+        if not sparse.issparse(P):
             add_gram(G, P)
+            continue
+        Pt = P.T.tocsr()
+        for rows in row_slices(G.shape, BLOCK_BYTES):  # without a second matrix of its size
+            G[rows] += (Pt[rows] @ P).toarray()
     return G
-
-
-def _add_sparse_gram(G: Array, P: sparse.csr_array) -> None:
-    """G += P'P, without a second matrix of its size."""
-    Pt = P.T.tocsr()
-    for rows in row_slices(G.shape, BLOCK_BYTES):
-        G[rows] += (Pt[rows] @ P).toarray()

@@ -311,10 +311,10 @@ def sparse_product(X: sparse.csr_array, V: Array, blocks: list[slice] | None = N
     return out
 
 
-def add_transposed(out: Array, X: sparse.csr_array, U: Array, rows: slice = slice(None)) -> None:
-    """``out += X[rows].T @ U`` in this thread, where ``out`` is C-contiguous and large."""
-    one_kind = X.dtype == U.dtype == out.dtype and X.indices.dtype == X.indptr.dtype
-    if csc_matvecs is None or not one_kind:
+def add_transposed(out: Array, X: Any, U: Array, rows: slice = slice(None)) -> None:
+    """``out += X[rows].T @ U`` in this thread; for CSR X, into C-contiguous and large ``out``."""
+    one_kind = sparse.issparse(X) and X.dtype == U.dtype == out.dtype
+    if csc_matvecs is None or not one_kind or X.indices.dtype != X.indptr.dtype:
         out += X[rows].T @ U
         return
     U = np.ascontiguousarray(U)

@@ -147,17 +147,14 @@ def _some(A: Any) -> bytes:
     return bytes(A[rows, columns].tobytes())
 
 
+@dataclass(frozen=True)
 class LocalPasses(Passes):
     """Passes in threads of this process.
 
-    Parameters
-    ----------
-    parts : callable
-        Gives an iterable of parts whenever it is called; a part is an iterable of blocks.
+    ``parts`` gives an iterable of parts whenever it is called; a part is an iterable of blocks.
     """
 
-    def __init__(self, parts: Callable[[], Iterable[Iterable[Any]]]) -> None:
-        self.parts = parts
+    parts: Callable[[], Iterable[Iterable[Any]]]
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         with one_blas_thread:

@@ -31,10 +31,9 @@ def triangle(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array:
     ``live`` says which columns of Z are not zero. H may have dependent columns: only Z must have
     none for the fast way.
     """
-    found = _by_products(passes, frame, H, live) if live.any() else None
-    if found is None:
-        found = np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)
-    return found
+    if live.any() and (found := _by_products(passes, frame, H, live)) is not None:
+        return found
+    return np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)
 
 
 def _by_products(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array | None:
