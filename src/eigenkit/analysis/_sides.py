@@ -22,7 +22,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import refuse_blocks
+from eigenkit.analysis._draws import check_room, refuse_blocks
 from eigenkit.data import as_dense
 from eigenkit.data.matrices import OFFSET_LIMIT
 from eigenkit.estimators import (
@@ -45,7 +45,6 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
-from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import with_article
@@ -89,7 +88,11 @@ class View:
         N is an orthonormal basis of the nuisance variables, the constant among them.
         """
         n, d = self.data.shape
-        check_size(n, d)
+        check_room(
+            f"{n} samples of {d} features need a matrix of",
+            n * min(n, d),
+            "test a random part of the samples, or reduce the features by PCA first",
+        )
         U, s, unit = self._spectrum(N)
         root = np.sqrt(self.ridge) / unit
         if self.whitened:
@@ -176,17 +179,6 @@ def _of_gram(K: Array) -> tuple[Array, Array, float]:
     squares, U = eigenpairs(K / unit)
     keep = squares > squares.max(initial=0.0) * EPS * len(K)
     return np.ascontiguousarray(U[:, keep]), np.sqrt(squares[keep]), float(np.sqrt(unit))
-
-
-def check_size(n: int, d: int) -> None:
-    """Refuse what would not fit in memory."""
-    needed = 8 * n * min(n, d)
-    if needed > ANALYSIS_LIMIT_BYTES:
-        raise ValueError(
-            f"{n} samples of {d} features need a matrix of {needed / 2**30:.1f} GB (the limit is "
-            f"{ANALYSIS_LIMIT_BYTES / 2**30:g} GB): test a random part of the samples, or reduce "
-            "the features by PCA first."
-        )
 
 
 # (share, ridge) of the matrix share X'X + ridge I that normalizes a projection.
@@ -287,14 +279,10 @@ def _x_side(model: Any, X: Any) -> View:
 def _y_side(model: Any, n: int, y: Any) -> View:
     Y = as_dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
-        return View(_target_rows(model, Y), *AS_IT_IS)
+        # H is built once: permuting the samples permutes its rows.
+        degree = Y.sum(axis=0)
+        labels = Labels(degree, Y - degree / len(Y), model._edge_weight)
+        return View(np.asarray(model._target.rows(Y, labels)), *AS_IT_IS)
     if isinstance(model, CCA):
         return View(Y, *model._y_penalty())
     return View(Y, *(WHITENED if isinstance(model, LDA | KernelCCA) else AS_IT_IS))
-
-
-def _target_rows(model: Any, Y: Array) -> Array:
-    """H, built once: permuting the samples permutes its rows."""
-    degree = Y.sum(axis=0)
-    labels = Labels(degree, Y - degree / len(Y), model._edge_weight)
-    return np.asarray(model._target.rows(Y, labels))

@@ -99,23 +99,19 @@ def freed_rows(sides: list[Array], removed: Array, blocks: Blocks) -> tuple[list
 def _complement(N: Array, sides: list[Array]) -> list[Array]:
     """Q'side, with Q an orthonormal basis of the complement of N that N's span alone decides.
 
-    With N orthonormal (n x c) and turned such that its first c rows are H, symmetric and
-    positive semidefinite, the reflector I - (N + E)(I + H)^-1 (N + E)' maps N to -E, the first
-    c unit vectors; its other columns are Q, which is close to the identity and never formed.
+    The units of the columns of N do not matter, and copies add nothing. With N orthonormal (n x c)
+    and turned such that its first c rows are H, symmetric and positive semidefinite, the reflector
+    I - (N + E)(I + H)^-1 (N + E)' maps N to -E, the first c unit vectors; its other columns are Q,
+    which is close to the identity and never formed.
     """
-    N = _orthonormal(N)
+    size = np.linalg.norm(N, axis=0)
+    U, s, _ = sla.svd(N / np.where(size > 0, size, 1.0), full_matrices=False)
+    N = U[:, s > DEPENDENT * s.max(initial=0.0)]
     c = N.shape[1]
     P, h, Rt = sla.svd(N[:c])
     N = N @ (P @ Rt).T
     lift = (N[c:] @ P) / (1 + h) @ P.T
     return [C[c:] - lift @ (N.T @ C + C[:c]) for C in sides]
-
-
-def _orthonormal(N: Array) -> Array:
-    """A basis of the span of N, whatever the units of its columns; copies add nothing to it."""
-    size = np.linalg.norm(N, axis=0)
-    U, s, _ = sla.svd(N / np.where(size > 0, size, 1.0), full_matrices=False)
-    return np.asarray(U[:, s > DEPENDENT * s.max(initial=0.0)])
 
 
 def arrangements(blocks: Blocks) -> int:
