@@ -68,7 +68,7 @@ class Centered(Data):
     # What a kind says:
     takes: ClassVar[tuple[type, ...]]  # what X may be
     keeps: ClassVar[type | None] = None  # the precision that products need; None for any
-    _mean: Callable[[], Array]  # w'X / sum(w)
+    _mean: Callable[[], Array]  # w'X diag(m) / sum(w)
     _column_sizes: Callable[[], Array]  # the largest number of each, in absolute value
     _within: Callable[[float, float], bool]  # whether all sizes certainly are; False means: check
     _tame_offset: Callable[[], None]  # sets shift where means dwarf the spread, finds constants
@@ -107,7 +107,7 @@ class Centered(Data):
         one_unit = one_unit or X.shape[0] <= X.shape[1]
         safe = self._within(*SAFE_RANGE)
         if not safe and self._find_unit(self._column_sizes(), one_unit) and center:
-            self._rescale_mean()
+            self.mean = self._mean() / self.units  # sums of X as it is may have overflown
         if center:
             self._tame_offset()
             if self.shift is not None or self.mean[self.constant].any():
@@ -135,9 +135,6 @@ class Centered(Data):
         return self._grain
 
     # -- units and weights -------------------------------------------------------------
-
-    def _rescale_mean(self) -> None:
-        """The mean again, where its sums may have overflown."""
 
     def in_one_unit(self) -> Centered:
         """The same data with one factor for all columns, for where their units matter."""

@@ -86,9 +86,6 @@ class Dense(Centered):
                 squares = sum_of_squares(P)
             return total if self.weight is None else self.weight[rows] @ P, squares
 
-    def _rescale_mean(self) -> None:
-        self.mean = self._mean() / np.broadcast_to(self.unit, self.shape[1:])
-
     def _within(self, low: float, high: float) -> bool:
         return bool(np.all((self._squares > low**2) & (self._squares < high**2)))
 

@@ -51,7 +51,7 @@ class Sparse(Centered):
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:
-        return column_sums(self.X, self.weight) / self.total
+        return column_sums(scaled(self.X, columns=self.m), self.weight) / self.total
 
     def _within(self, low: float, high: float) -> bool:
         sizes = np.abs(self.X.data)
