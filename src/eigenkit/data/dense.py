@@ -179,7 +179,11 @@ class Dense(Centered):
 
         def product(part: slice) -> None:
             for rows, P in self._blocks(part):
-                _project(P, V, offset, out[rows])
+                if compiled.takes_dense(P, V.shape[1]):
+                    out[rows] = compiled.dense_gradient(P, V, offset[None, :], slope=False)[0]
+                else:
+                    np.matmul(P, V, out=out[rows])
+                    out[rows] -= offset
 
         thread_map(product, parts_of(*self.shape, V.shape[1]))
         return self.weighted(out)
@@ -216,12 +220,14 @@ class Dense(Centered):
         def sums(rows: slice, P: Array) -> tuple[Array, Array, Array]:
             """P'r gap, (r Z V)'(r Z V) and r'gap of some rows, with gap = r Z V - H."""
             own = None if H is None else H[rows]
-            if self.r is None:
-                ZV, slope = _gradient(P, V, offset, own)
+            if self.r is None and compiled.takes_dense(P, V.shape[1]):
+                ZV, slope = compiled.dense_gradient(P, V, offset[None, :], own)
                 drift = ZV.sum(axis=0) - (0.0 if own is None else own.sum(axis=0))
                 return slope, ZV.T @ ZV, drift
-            r = self.r[rows, None]
-            ZV = (P @ V - offset) * r
+            r = 1.0 if self.r is None else self.r[rows, None]
+            ZV = P @ V
+            ZV -= offset
+            ZV *= r
             gap = (ZV if own is None else ZV - own) * r
             return _cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
@@ -274,30 +280,8 @@ class Dense(Centered):
         return float(n) * n * d / DENSE_RATE
 
 
-# -- products of rows with few columns --------------------------------------------------
-
-
 def _cross(P: Array, U: Array) -> Array:
     """P'U."""
     if compiled.takes_dense(P, U.shape[1]):
         return compiled.dense_gradient(P, None, None, U)[1]
     return np.asarray((U.T @ P).T)
-
-
-def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
-    """``out = P V - 1 offset'``."""
-    if compiled.takes_dense(P, V.shape[1]):
-        out[:] = compiled.dense_gradient(P, V, offset[None, :], slope=False)[0]
-    else:
-        np.matmul(P, V, out=out)
-        out -= offset
-
-
-def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
-    """Z = P V - 1 offset' and P'(Z - H)."""
-    if compiled.takes_dense(P, V.shape[1]):
-        return compiled.dense_gradient(P, V, offset[None, :], H)
-    Z = P @ V
-    Z -= offset
-    gap = Z if H is None else Z - H
-    return Z, np.asarray((gap.T @ P).T)
