@@ -115,20 +115,18 @@ class Blocked(Data):
         far = s.total * s.mean * s.mean >= FULL * s.squares
         far &= s.filled > FULL * s.total  # in dense rows all columns are
         constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
-        m, shift = self.m, np.where(far, s.mean, 0.0)
-        if constant.any() and s.mean[constant].any():
-            m = np.where(constant, 0.0, 1.0 if m is None else m)
         self.constant, unit = constant, 1.0 if self.m is None else self.m
-        self.frame = Frame(shift / unit if far.any() else None, m, np.zeros_like(s.mean))
-        mean = s.mean
+        mean, shift, drift = s.mean, np.where(far, s.mean, 0.0), np.zeros_like(s.mean)
+        frame = Frame(shift / unit if far.any() else None, self.m, drift)
         if far.any():  # the shift is a rounded sum: what it misses shows in differences
             ones = Targets(lambda Y: np.ones((len(Y), 1)), (self.shape[0], 1))
-            sums, _ = self.bare.run(_cross, replace(self.frame, m=self.m), ones)
-            drift = sums[:, 0] / s.total
+            drift = self.bare.run(_cross, frame, ones)[0][:, 0] / s.total
             mean = np.where(far, shift + drift, mean)
-        self.mean, self.m = mean / unit, m
-        moved = np.where(far, drift if far.any() else 0.0, mean)
-        self.frame = replace(self.frame, delta=np.where(constant, 0.0, moved))
+        self.mean = mean / unit
+        if s.mean[constant].any():
+            self.m = np.where(constant, 0.0, unit)
+        delta = np.where(constant, 0.0, np.where(far, drift, mean))
+        self.frame = replace(frame, m=self.m, delta=delta)
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""

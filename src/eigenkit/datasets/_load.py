@@ -116,7 +116,9 @@ def load_dataset(
         X, target = source.make(random_state=random_state)
         return Dataset(name, X, target, origin=entry.origin)
     if isinstance(source, Bundled):
-        return _bundled(name, entry, source)
+        found = getattr(sklearn_datasets, source.loader)()
+        names = {"feature_names": np.array(found.feature_names)}
+        return Dataset(name, found.data, found.target, [], names, entry.origin)
     data = _fetched(path, entry, source, download, sha256)
     _keep(data, place)
     return data
@@ -163,9 +165,3 @@ def _entry(name: str, known: list[str]) -> Entry:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else "dataset_names() lists all."
     raise ValueError(f"name={name!r} is not known: {hint}")
-
-
-def _bundled(name: str, entry: Entry, source: Bundled) -> Dataset:
-    found = getattr(sklearn_datasets, source.loader)()
-    names = {"feature_names": np.array(found.feature_names)}
-    return Dataset(name, found.data, found.target, [], names, entry.origin)

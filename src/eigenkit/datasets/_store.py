@@ -140,20 +140,17 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 def _features(path: Path, arrays: dict[str, np.ndarray]) -> Any:
     """Take X out of the arrays."""
     if all(part in arrays for part in _CSR):
-        return _csr(path, *(arrays.pop(part) for part in _CSR))
+        data, indices, indptr, shape = (arrays.pop(part) for part in _CSR)
+        data = _numbers(path, "X_data", data).astype(np.float64, copy=False)
+        if shape.dtype.kind not in "iu" or shape.shape != (2,) or shape.min() < 1:
+            raise FileError(path, "X_shape must be two whole numbers above 0.")
+        return checked_csr(str(path), data, indices, indptr, tuple(shape.tolist()))
     if "X" not in arrays:
         raise FileError(path, f"it holds neither X nor the CSR parts {', '.join(_CSR)}.")
     X = _numbers(path, "X", arrays.pop("X"))
     if X.ndim != 2 or 0 in X.shape:
         raise FileError(path, f"X has shape {X.shape}: it must be a matrix that is not empty.")
     return X.astype(np.float64, copy=False)
-
-
-def _csr(path: Path, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
-    data = _numbers(path, "X_data", data).astype(np.float64, copy=False)
-    if shape.dtype.kind not in "iu" or shape.shape != (2,) or shape.min() < 1:
-        raise FileError(path, "X_shape must be two whole numbers above 0.")
-    return checked_csr(str(path), data, indices, indptr, tuple(shape.tolist()))
 
 
 def _target(path: Path, arrays: dict[str, np.ndarray], n: int) -> np.ndarray:
@@ -206,21 +203,17 @@ def _rows(path: Path, name: str, rows: np.ndarray, n: int) -> np.ndarray:
 
 def write_dataset(data: Dataset, folder: Path) -> Path:
     """Keep a data set as NAME.npz: all of it, or nothing."""
-    arrays: dict[str, Any] = {**data.arrays, **_parts(data.X)}
+    X, arrays = data.X, dict[str, Any](data.arrays)
+    if sparse.issparse(X):
+        arrays |= zip(_CSR, (X.data, X.indices, X.indptr, np.array(X.shape)), strict=True)
+    else:
+        arrays["X"] = X
     labels = data.target.astype(np.int8) if data.multilabel else data.target
     arrays["Y" if data.target.ndim == 2 else "y"] = labels
     if data.splits:
-        arrays["train"], arrays["test"] = (
-            np.stack(part) for part in zip(*data.splits, strict=True)
-        )
+        arrays["train"], arrays["test"] = map(np.stack, zip(*data.splits, strict=True))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{data.name}.npz"
     with atomic(path) as stream:
         np.savez_compressed(stream, **arrays)
     return path
-
-
-def _parts(X: Any) -> dict[str, np.ndarray]:
-    if not sparse.issparse(X):
-        return {"X": X}
-    return dict(zip(_CSR, (X.data, X.indices, X.indptr, np.array(X.shape)), strict=True))
