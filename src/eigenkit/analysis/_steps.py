@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations, product
-from math import factorial, prod
 
 import numpy as np
 from scipy import linalg as sla
@@ -112,11 +111,6 @@ def _complement(N: Array, sides: list[Array]) -> list[Array]:
     N = N @ (P @ Rt).T
     lift = (N[c:] @ P) / (1 + h) @ P.T
     return [C[c:] - lift @ (N.T @ C + C[:c]) for C in sides]
-
-
-def arrangements(blocks: Blocks) -> int:
-    """In how many ways rows can be exchanged within blocks."""
-    return prod(factorial(len(rows)) for rows in blocks)
 
 
 def every_order(blocks: Blocks) -> np.ndarray:

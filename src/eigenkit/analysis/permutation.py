@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from math import factorial, prod
 from typing import Any
 
 import numpy as np
@@ -329,7 +330,7 @@ def _run(
     tasks: list[tuple[Any, ...]] = []
     exact = []
     for j, (parts, blocks) in enumerate(plan):
-        all_there_are = steps.arrangements(blocks)
+        all_there_are = prod(factorial(len(rows)) for rows in blocks)
         every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
         counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
