@@ -104,9 +104,8 @@ def _draw_samples(ax: Any, Z: Array, groups: dict[str, Rows], values: Array | No
     if values is not None:
         ax.scatter(*Z.T, s=14, c=values)
         return
-    for (name, rows), color, marker in zip(
-        groups.items(), cycle(COLORS), cycle(MARKERS), strict=False
-    ):
+    styles = zip(groups.items(), cycle(COLORS), cycle(MARKERS), strict=False)
+    for (name, rows), color, marker in styles:
         ax.scatter(*Z[rows].T, s=14, color=color, marker=marker, label=name or None, alpha=0.8)
     if len(groups) > 1:
         ax.legend()

@@ -145,7 +145,7 @@ class Sparse(Centered):
     @property
     def products(self) -> str:  # type: ignore[override]
         """Whether there is a compiled product, and it takes indices of this type."""
-        return "compiled" if compiled.takes(self.X) else "scipy"
+        return "compiled" if compiled.product_of(self.X) else "scipy"
 
     # -- costs -------------------------------------------------------------------------
 

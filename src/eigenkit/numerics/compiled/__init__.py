@@ -45,14 +45,13 @@ def takes_gradients() -> bool:
     return available() and usable is not None and bool(usable())
 
 
-def takes(X: Any) -> bool:
-    """Whether :func:`rows_product` does products with this CSR matrix."""
-    same = X.indptr.dtype == X.indices.dtype
-    return same and available() and hasattr(_library(), _product_of(X))
-
-
-def _product_of(X: Any) -> str:
-    return f"csr_product_{X.dtype.name}_{X.indices.dtype.name}"
+def product_of(X: Any) -> Any:
+    """The function with which :func:`rows_product` does products with this CSR matrix, or None."""
+    name = f"csr_product_{X.dtype.name}_{X.indices.dtype.name}"
+    if X.indptr.dtype != X.indices.dtype or not available() or not hasattr(_library(), name):
+        return None
+    index = "i" if X.indices.dtype == np.int32 else "q"
+    return _typed(name, f"{index}{index}ppppqp")
 
 
 def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], None] | None:
@@ -63,10 +62,9 @@ def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], No
     """
     arrays = X.indptr, X.indices, X.data, V, out
     one_kind = X.dtype == V.dtype == out.dtype and _plain(arrays)
-    if not one_kind or not takes(X):
+    call = product_of(X) if one_kind else None
+    if call is None:
         return None
-    index = "i" if X.indices.dtype == np.int32 else "q"
-    call = _typed(_product_of(X), f"{index}{index}ppppqp")
     *given, end = (array.ctypes.data for array in arrays)
     k, stride = V.shape[1], out.strides[0]
 
@@ -111,7 +109,7 @@ def add_gradient(
     """
     k, given = V.shape[1], (X.indptr, X.indices, X.data, V, offset, r, S, drift, square)
     fits = k % 4 == 0 and 0 < k <= WIDEST_SPARSE
-    if not (fits and takes_gradients() and takes(X) and _plain(given)):
+    if not (fits and takes_gradients() and product_of(X) and _plain(given)):
         return False
     if any(A is not None and A.dtype != np.float64 for A in given[2:]):
         return False
