@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from eigenkit.data.matrices import SAFE_RANGE, as_dense, centered_columns, check_finite
-from eigenkit.data.protocol import Data
+from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.numerics.tolerances import grain, precision
@@ -93,7 +93,8 @@ class Centered(Data):
         self.shape = X.shape
         self.n_samples = X.shape[0] if n_samples is None else n_samples
         self.center = center
-        self.weight = weight
+        self.weight, self.r = weight, None if weight is None else np.sqrt(weight)
+        self.one = 1.0 if weight is None else one_sample(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
         self.eps = precision(X)
         self._grain: Array | None = None

@@ -32,7 +32,7 @@ class Rescaled(Data):
         self.Z, self.squares, self.factor, self.unit = Z, squares, factor, unit
         self.std = np.broadcast_to(std, factor.shape)
         self.shape, self.n_samples, self.eps = Z.shape, Z.n_samples, Z.eps
-        self.weight, self.total, self.one = Z.weight, Z.total, Z.one
+        self.weight, self.r, self.total, self.one = Z.weight, Z.r, Z.total, Z.one
         self.mean, self.constant = Z.mean, Z.constant
         self.threads, self.products = Z.threads, Z.products
 

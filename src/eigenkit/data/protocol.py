@@ -9,7 +9,6 @@ methods is that of the kernel methods too.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,6 +57,10 @@ class Data:
     shape : (n, d)
     weight : array of shape (n,) or None
         Row weights w; ``total`` is their sum, ``freedom`` that less one sample.
+    r : array of shape (n,) or None
+        The roots of the weights.
+    one : float
+        What one sample weighs, see :func:`one_sample`.
     mean : array of shape (d,)
         Of the rows of X, in its units.
     constant : array of bool, of shape (d,)
@@ -89,6 +92,8 @@ class Data:
 
     shape: tuple[int, int]
     weight: Array | None
+    r: Array | None = None
+    one: float = 1.0
     total: float
     mean: Array
     constant: np.ndarray
@@ -225,25 +230,15 @@ class Data:
         """
         return np.broadcast_to(self.unit, self.shape[1:])
 
-    @cached_property
-    def r(self) -> Any:
-        """The roots of the weights; None without weights."""
-        return None if self.weight is None else np.sqrt(self.weight)
-
     def weighted(self, U: Array) -> Array:
         """diag(r) U."""
-        if self.weight is None:
+        if self.r is None:
             return U
         return np.asarray(U * self.r.astype(U.dtype, copy=False)[:, None])
 
     def unweighted(self, U: Array) -> Array:
         """diag(r)^-1 U."""
         return U if self.r is None else U / self.r[:, None]
-
-    @cached_property
-    def one(self) -> float:
-        """What one sample weighs; set explicitly if the weights do not determine it."""
-        return one_sample(self.weight)
 
     @property
     def freedom(self) -> float:
@@ -295,7 +290,7 @@ class Data:
 
     def rounded_squares(self, V: Array, ridge: float | Array) -> Array:
         """The squares of :meth:`floor` and, of the directions themselves, ridge |v|^2."""
-        return np.asarray(self.floor(V) ** 2 + along(V, np.sqrt(ridge)) ** 2)
+        return np.asarray(along(V, self.grain()) ** 2 + along(V, np.sqrt(ridge)) ** 2)
 
     def triplets(self) -> tuple[Array, Array, Array]:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding.

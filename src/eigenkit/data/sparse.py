@@ -108,9 +108,9 @@ class Sparse(Centered):
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:
             return U
-        r = np.ones(len(U), U.dtype) if self.weight is None else self.r.astype(U.dtype)
+        r = np.ones(len(U), U.dtype) if self.r is None else self.r.astype(U.dtype)
         means = (r @ U) / U.dtype.type(self.total)
-        return np.subtract(U, means if self.weight is None else np.outer(r, means), out=out)
+        return np.subtract(U, means if self.r is None else np.outer(r, means), out=out)
 
     def _plain_gram(self) -> Array:
         P = self._weighted_rows()
