@@ -16,7 +16,6 @@ from eigenkit.data import (
     matrices,
     project,
     survey_of,
-    triangle,
 )
 from eigenkit.data import dense as dense_data
 from eigenkit.data.blocked import Frame
@@ -119,14 +118,14 @@ def test_sums_are_added_in_place_where_the_types_allow(rng, monkeypatch):
 def test_triangles_are_made_of_rows_that_are_few_at_a_time(rng, monkeypatch):
     X, Y = rng.normal(size=(90, 4)), rng.normal(size=(90, 2))
     blocks = [(X[i : i + 10], Y[i : i + 10], None) for i in range(0, 90, 10)]
-    stack = triangle._stacked(
+    stack = blocked._stacked(
         blocks, Frame(None, None, np.zeros(4)), Targets(lambda Y: Y, (90, 2)), 6
     )
     joint = np.hstack([X, Y])
     np.testing.assert_allclose(stack.R.T @ stack.R, joint.T @ joint, atol=1e-10)
     lengths: list[int] = []
-    _spied(monkeypatch, triangle, "triangular_factor", lengths, len)
-    triangle._stacked(blocks, Frame(None, None, np.zeros(4)), Targets(lambda Y: Y, (90, 2)), 6)
+    _spied(monkeypatch, blocked, "triangular_factor", lengths, len)
+    blocked._stacked(blocks, Frame(None, None, np.zeros(4)), Targets(lambda Y: Y, (90, 2)), 6)
     # Ten rows at a time until there are four times the six columns; then with the triangle before.
     assert lengths == [30, 36, 36, 6]
 

@@ -24,8 +24,8 @@ from eigenkit.data import (
 )
 from eigenkit.data import dense as dense_data
 from eigenkit.data.blocked import Frame
+from eigenkit.data.centered import Sparse
 from eigenkit.data.matrices import SparseRows
-from eigenkit.data.sparse import Sparse
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.threads import own_threads
 

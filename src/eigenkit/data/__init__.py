@@ -6,7 +6,7 @@
 """
 
 from eigenkit.data.blocked import Blocked
-from eigenkit.data.centered import Centered, correlations
+from eigenkit.data.centered import Centered, Sparse, correlations
 from eigenkit.data.dense import Dense, SideBySide
 from eigenkit.data.derived import Linked, Rescaled
 from eigenkit.data.kernel import CenteredKernel
@@ -33,7 +33,6 @@ from eigenkit.data.matrices import (
 )
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import Data, one_sample
-from eigenkit.data.sparse import Sparse
 from eigenkit.data.targets import SparseTarget, Targets
 
 __all__ = [
