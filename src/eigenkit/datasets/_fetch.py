@@ -23,7 +23,6 @@ from scipy import sparse
 
 from eigenkit.data import stored
 from eigenkit.datasets._sources import Entry, Fetched, Files, OpenML
-from eigenkit.datasets._store import Dataset, Splits
 from eigenkit.exceptions import DatasetNotFound
 from eigenkit.files import Reading, open_file, read
 from eigenkit.files._streams import Origin
@@ -136,11 +135,13 @@ _TIMEOUT = 60.0
 _OPENML = "https://www.openml.org/api/v1/json/data/"
 _CHUNK = 2**18
 
+Splits = list[tuple[np.ndarray, np.ndarray]]
+Found = tuple[Any, np.ndarray, Splits, dict[str, np.ndarray]]
 _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
-def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Dataset:
-    """The data set from its source; DatasetNotFound if it cannot be read, or differs."""
+def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Found:
+    """X, the target, splits and other arrays; DatasetNotFound if they cannot be read, or differ."""
     try:
         if isinstance(source, OpenML):
             X, target, arrays = _from_openml(source)
@@ -152,7 +153,7 @@ def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Datas
     if problem:
         raise DatasetNotFound(f"the data at {source.address} are not this set ({problem})")
     _check_digest(name, source, digest(X, target), sha256 or KNOWN[name].digest)
-    return Dataset(name, X, target, _splits(name, X, target), arrays, entry.origin)
+    return X, target, _splits(name, X, target), arrays
 
 
 def _cause(error: Exception) -> str:
