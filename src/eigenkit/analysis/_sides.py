@@ -103,7 +103,7 @@ class View:
     def _spectrum(self, N: Array) -> tuple[Array, Array, float]:
         """U, s and a unit: the singular values are s times the unit."""
         if self.kernel:
-            return _of_gram(_residual_gram(self.data, N))
+            return _of_gram(self.data, N)
         wide = self.data.shape[1] > self.data.shape[0]
         if sparse.issparse(self.data) and wide:
             return self._sparse_spectrum(N)
@@ -150,7 +150,7 @@ class View:
         for start in range(0, len(columns), step):
             R = self._residuals(X[:, columns[start : start + step]].toarray(), N)
             K += R @ R.T
-        U, s, root = _of_gram(_residual_gram(K, N))
+        U, s, root = _of_gram(K, N)
         return U, s, root * self._factor(unit)
 
 
@@ -165,16 +165,11 @@ def residuals(X: Array, N: Array) -> tuple[Array, Array]:
     return R, np.where(gone, 0.0, size)
 
 
-def _residual_gram(K: Array, N: Array) -> Array:
-    """(I - N N') K (I - N N'), twice as the first time leaves the rounding of what cancels."""
-    for _ in range(2):
+def _of_gram(K: Array, N: Array) -> tuple[Array, Array, float]:
+    """U, s and a unit from X X', which is freed of N."""
+    for _ in range(2):  # the first time leaves the rounding of what cancels
         K = K - N @ (N.T @ K)
         K = K - (K @ N) @ N.T
-    return K
-
-
-def _of_gram(K: Array) -> tuple[Array, Array, float]:
-    """U, s and a unit from X X'."""
     unit = float(power_of_two(np.max(np.abs(K), initial=0.0)))
     squares, U = eigenpairs(K / unit)
     keep = squares > squares.max(initial=0.0) * EPS * len(K)

@@ -138,7 +138,7 @@ def _in_place(orders: np.ndarray, blocks: Blocks) -> np.ndarray:
 def statistic(name: str, sides: list[Array], orders: Sequence[np.ndarray]) -> Array:
     """T for each permutation: ``orders`` has, for every side but the first, one order a row."""
     if len(sides) == 2:
-        return _of_pairs(name, _products(sides[0], sides[1], orders[0]))
+        return _of_pairs(name, sides[0], sides[1], orders[0])
     fixed = np.broadcast_to(sides[0], (len(orders[0]), *sides[0].shape))
     Z = np.concatenate([fixed, *(s[o] for s, o in zip(sides[1:], orders, strict=True))], axis=2)
     G = _between(Z, np.cumsum([0] + [side.shape[1] for side in sides]))
@@ -148,14 +148,11 @@ def statistic(name: str, sides: list[Array], orders: Sequence[np.ndarray]) -> Ar
     return values[:, -1] if name == "roy" else _logs(1 + values)
 
 
-def _products(U: Array, V: Array, orders: np.ndarray) -> Array:
-    """U'V[order] for every order, by one matrix product."""
+def _of_pairs(name: str, U: Array, V: Array, orders: np.ndarray) -> Array:
+    # U'V[order] for every order, by one matrix product.
     n, q = V.shape
     M = U.T @ V[orders.T].reshape(n, len(orders) * q)
-    return np.asarray(M.reshape(U.shape[1], len(orders), q).transpose(1, 0, 2))
-
-
-def _of_pairs(name: str, M: Array) -> Array:
+    M = M.reshape(U.shape[1], len(orders), q).transpose(1, 0, 2)
     if name == "trace" or min(M.shape[1:]) == 1:
         squares = np.einsum("bij,bij->b", M, M)[:, None]
     else:

@@ -181,10 +181,8 @@ def spe(model: Any, X: Any) -> Array:
     """
     plane = _Plane.of(model, "loadings of X")
     X = check_X(model, X, reset=False)
-    return _sparse_spe(plane, X) if sparse.issparse(X) else _dense_spe(plane, X)
-
-
-def _dense_spe(plane: _Plane, X: Array) -> Array:
+    if sparse.issparse(X):
+        return _sparse_spe(plane, X)
     out, T = np.empty(len(X)), plane.scores(X)
     for rows in row_slices(X.shape, BLOCK_BYTES):
         E = (X[rows] - plane.mean) / plane.unit - T[rows] @ plane.loadings.T
