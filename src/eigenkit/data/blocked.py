@@ -373,11 +373,11 @@ def _joint_gram(
     return G
 
 
+@dataclass(eq=False)
 class _Stack:
     """A triangle to which others are added."""
 
-    def __init__(self, R: Array) -> None:
-        self.R = R
+    R: Array
 
     def merge(self, other: _Stack) -> _Stack:
         return _Stack(triangular_factor(np.vstack([self.R, other.R])))
