@@ -18,13 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import check_room, refuse_blocks
 from eigenkit.data import as_dense
-from eigenkit.data.matrices import OFFSET_LIMIT
+from eigenkit.data.matrices import OFFSET_LIMIT, row_slices
 from eigenkit.estimators import (
     CCA,
     LDA,
@@ -45,8 +44,8 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
-from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
-from eigenkit.numerics.tolerances import EPS
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two, truncated_svd
+from eigenkit.numerics.tolerances import EPS, above_rounding
 from eigenkit.shell import with_article
 from eigenkit.targets import Labels
 
@@ -110,10 +109,8 @@ class View:
         # A has as many numbers as X here: nothing is gained by keeping X sparse.
         X = np.asarray(as_dense(self.data), dtype=np.float64)
         unit = self._units(np.abs(X).max(axis=0, initial=0.0))
-        R = self._residuals(X / unit, N)
-        U, s, _ = sla.svd(R, full_matrices=False, check_finite=False)
-        keep = s > s.max(initial=0.0) * EPS * max(R.shape)
-        return U[:, keep], s[keep], self._factor(unit)
+        U, s, _ = truncated_svd(self._residuals(X / unit, N), len(X), 0.0)
+        return U, s, self._factor(unit)
 
     def _units(self, size: Array) -> Array:
         """Powers of two that bring the columns, or all of them together, to the order of 1."""
@@ -136,7 +133,7 @@ class View:
     def _sparse_spectrum(self, N: Array) -> tuple[Array, Array, float]:
         """From X X', by products of sparse matrices but for columns of a large mean."""
         X = sparse.csc_array(self.data, dtype=np.float64)
-        unit = self._units(np.asarray(abs(X).max(axis=0).toarray()).ravel())
+        unit = self._units(as_dense(abs(X).max(axis=0)).ravel())
         X.data /= np.repeat(unit, np.diff(X.indptr))
         squares, along = np.asarray(X.power(2).sum(axis=0)).ravel(), X.T @ N
         left = squares - np.einsum("ij,ij->i", along, along)
@@ -146,9 +143,8 @@ class View:
             near.data /= np.repeat(np.sqrt(left[~far]), np.diff(near.indptr))
         K = np.asarray((near @ near.T).toarray())
         columns = np.flatnonzero(far & (squares > 0))
-        step = max(1, BLOCK // X.shape[0])
-        for start in range(0, len(columns), step):
-            R = self._residuals(X[:, columns[start : start + step]].toarray(), N)
+        for some in row_slices((len(columns), X.shape[0]), 8 * BLOCK):
+            R = self._residuals(X[:, columns[some]].toarray(), N)
             K += R @ R.T
         U, s, root = _of_gram(K, N)
         return U, s, root * self._factor(unit)
@@ -172,7 +168,7 @@ def _of_gram(K: Array, N: Array) -> tuple[Array, Array, float]:
         K = K - (K @ N) @ N.T
     unit = float(power_of_two(np.max(np.abs(K), initial=0.0)))
     squares, U = eigenpairs(K / unit)
-    keep = squares > squares.max(initial=0.0) * EPS * len(K)
+    keep = above_rounding(squares, len(K))
     return np.ascontiguousarray(U[:, keep]), np.sqrt(squares[keep]), float(np.sqrt(unit))
 
 
