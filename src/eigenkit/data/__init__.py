@@ -1,8 +1,9 @@
 """Data behind one protocol: solvers multiply, and never ask what kind it is.
 
 :class:`Data` is the protocol. ``Centered(X, weight)`` is dense or sparse data by what X is,
-:class:`CenteredKernel` the features of a kernel. Centring, weights and units stand once, in
-:mod:`eigenkit.data.centered`; a kind says how to multiply, and is known once it is imported here.
+:class:`CenteredKernel` the features of a kernel. Weights and units stand once, in
+:mod:`eigenkit.data.protocol`, and centring in :mod:`eigenkit.data.centered`; a kind says how to
+multiply, and is known once it is imported here.
 """
 
 from eigenkit.data.blocked import Blocked

@@ -1,4 +1,4 @@
-"""Centred data as an operator: the one home of centring, row weights and column scale.
+"""Centred data as an operator: the one home of centring.
 
 A data matrix X (n x d, dense or sparse) with row weights w stands for
 

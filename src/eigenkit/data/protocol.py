@@ -3,7 +3,7 @@
 A kind of data is a matrix Z of n rows (samples) that is never formed. A *direction* is whatever
 ``rmatmat`` returns: d numbers a column for features, n dual coefficients for a kernel. Solvers
 combine directions linearly and take their inner products by ``inner``; so the code of the linear
-methods is that of the kernel methods too.
+methods is that of the kernel methods too. Row weights and the units of columns are at home here.
 """
 
 from __future__ import annotations
