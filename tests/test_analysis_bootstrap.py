@@ -245,6 +245,6 @@ def test_messages(model, options, error, message) -> None:
 
 
 def test_size_is_checked_before_memory_is_taken(monkeypatch) -> None:
-    monkeypatch.setattr("eigenkit.analysis.resampling.ANALYSIS_LIMIT_BYTES", 1000)
+    monkeypatch.setattr("eigenkit.analysis._draws.ANALYSIS_LIMIT_BYTES", 1000)
     with pytest.raises(ValueError, match="500 resamples need"):
         bootstrap(ek.CCA(), X, Y)

@@ -16,7 +16,6 @@ from eigenkit.data import (
     matrices,
     project,
     survey_of,
-    triangle,
 )
 from eigenkit.data import dense as dense_data
 from eigenkit.data.blocked import Frame
@@ -88,7 +87,7 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
     _fill(lengths, 8 * 7)
     lengths = []
     monkeypatch.setattr(dense_data, "BLOCK_BYTES", SIZE)
-    _spied(monkeypatch, dense_data.Dense, "_some_columns", lengths, lambda Z, c: c.stop - c.start)
+    _spied(monkeypatch, dense_data, "moved", lengths, lambda *given: given[3].stop - given[3].start)
     Z = Centered(X.T.copy())
     np.testing.assert_allclose(Z.outer(), Z.toarray() @ Z.toarray().T, atol=1e-12)
     assert set(lengths) == {4 * SIZE // (8 * 7)}
@@ -119,14 +118,14 @@ def test_sums_are_added_in_place_where_the_types_allow(rng, monkeypatch):
 def test_triangles_are_made_of_rows_that_are_few_at_a_time(rng, monkeypatch):
     X, Y = rng.normal(size=(90, 4)), rng.normal(size=(90, 2))
     blocks = [(X[i : i + 10], Y[i : i + 10], None) for i in range(0, 90, 10)]
-    stack = triangle._stacked(
+    stack = blocked._stacked(
         blocks, Frame(None, None, np.zeros(4)), Targets(lambda Y: Y, (90, 2)), 6
     )
     joint = np.hstack([X, Y])
     np.testing.assert_allclose(stack.R.T @ stack.R, joint.T @ joint, atol=1e-10)
     lengths: list[int] = []
-    _spied(monkeypatch, triangle, "triangular_factor", lengths, len)
-    triangle._stacked(blocks, Frame(None, None, np.zeros(4)), Targets(lambda Y: Y, (90, 2)), 6)
+    _spied(monkeypatch, blocked, "triangular_factor", lengths, len)
+    blocked._stacked(blocks, Frame(None, None, np.zeros(4)), Targets(lambda Y: Y, (90, 2)), 6)
     # Ten rows at a time until there are four times the six columns; then with the triangle before.
     assert lengths == [30, 36, 36, 6]
 

@@ -13,7 +13,8 @@ import pytest
 from scipy import sparse
 
 from eigenkit import CCA
-from eigenkit.data.dense import _cross, _gradient, _narrow
+from eigenkit.data import Centered
+from eigenkit.data.dense import _cross
 from eigenkit.data.matrices import SparseRows
 from eigenkit.files._cells import MISSING
 from eigenkit.numerics import compiled
@@ -135,13 +136,15 @@ def test_what_the_dense_functions_do_not_take_is_left_to_blas(rng):
     for strange in (X.astype(np.float32), np.asfortranarray(X), X[:, ::2], X.astype(">f8")):
         assert not compiled.takes_dense(strange)
     taken = range(2, 65) if compiled.takes_dense(X) else ()
-    assert [k for k in range(70) if _narrow(X, k)] == list(taken)
+    assert [k for k in range(70) if compiled.takes_dense(X, k)] == list(taken)
     V, H = rng.normal(size=(6, 3)), rng.normal(size=(50, 3))
     for P in (X, np.asfortranarray(X), X[::2], X[::-1]):
-        Z, slope = _gradient(P, V, np.ones(3), H[: len(P)])
-        np.testing.assert_allclose(Z, P @ V - 1, atol=1e-12)
-        np.testing.assert_allclose(slope, P.T @ (Z - H[: len(P)]), atol=1e-12)
-        np.testing.assert_allclose(_cross(P, H[: len(P)]), P.T @ H[: len(P)], atol=1e-12)
+        data, Z, U = Centered(P), P - P.mean(axis=0), H[: len(P)]
+        slope, square = data.gradient(V, U)
+        np.testing.assert_allclose(slope, Z.T @ (Z @ V - U), atol=1e-12)
+        np.testing.assert_allclose(square, (Z @ V).T @ (Z @ V), atol=1e-12)
+        np.testing.assert_allclose(data.matmat(V), Z @ V, atol=1e-12)
+        np.testing.assert_allclose(_cross(P, U), P.T @ U, atol=1e-12)
 
 
 @needs_library

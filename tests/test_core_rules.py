@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from eigenkit.data import Blocked, Centered, Data, LocalPasses, Rescaled, linked, passes, survey_of
+from eigenkit.data import Blocked, Centered, Data, Linked, LocalPasses, Rescaled, passes, survey_of
 from eigenkit.data.matrices import largest
 from eigenkit.moments import Rows
 from eigenkit.numerics.costs import DENSE_RATE
@@ -299,7 +299,7 @@ def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
     needed = 8 * 4 * (45 + 10)  # a row for every edge and every sample
     for limit, dense in ((needed, True), (needed - 1, False)):
         monkeypatch.setattr("eigenkit.numerics.costs.DENSE_LIMIT_BYTES", limit)
-        Z = linked.Linked(Centered(X), np.ones(10, dtype=bool), None, N)
+        Z = Linked(Centered(X), np.ones(10, dtype=bool), None, N)
         assert Z.decomposable is dense
 
 

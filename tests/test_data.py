@@ -207,3 +207,10 @@ def test_a_verb_that_a_kind_leaves_out_is_named():
 
     with pytest.raises(TypeError, match="Nothing does not define matmat, which is needed here"):
         Nothing().matmat(np.eye(2))
+
+
+def test_sums_of_columns_may_leave_the_range_where_the_numbers_do_not(rng):
+    X = np.abs(rng.normal(size=(40_000, 3))) * 2e304 * (rng.random((40_000, 3)) < 0.5)
+    dense, kept = Centered(X), Centered(sparse.csr_array(X))
+    np.testing.assert_allclose(kept.mean, dense.mean, rtol=1e-12)
+    np.testing.assert_allclose(kept.gram(), dense.gram(), rtol=1e-10)

@@ -23,8 +23,9 @@ from eigenkit.data import (
     survey_of,
 )
 from eigenkit.data import dense as dense_data
+from eigenkit.data.blocked import Frame
+from eigenkit.data.centered import Sparse
 from eigenkit.data.matrices import SparseRows
-from eigenkit.data.sparse import Sparse
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.threads import own_threads
 
@@ -339,14 +340,16 @@ def test_sparse_rows_are_added_to_a_gram_matrix_some_columns_at_a_time(
     monkeypatch.setattr(blocked, "BLOCK_BYTES", size)
     widths: list[int] = []
 
-    class Noted(np.ndarray):
-        def __getitem__(self, place):
-            widths.append(len(range(*place.indices(30))))
-            return np.asarray(self)[place]
+    slices = blocked.row_slices
 
-    G = np.ones((30, 30)).view(Noted)
-    blocked._add_sparse_gram(G, X)
-    np.testing.assert_allclose(np.asarray(G), 1 + (X.T @ X).toarray(), atol=1e-12)
+    def noted(shape, size):
+        found = slices(shape, size)
+        widths.extend(len(range(*rows.indices(30))) for rows in found)
+        return found
+
+    monkeypatch.setattr(blocked, "row_slices", noted)
+    G = blocked._gram([(X, X, None)], Frame(None, None, np.zeros(30)))
+    np.testing.assert_allclose(G, (X.T @ X).toarray(), atol=1e-12)
     assert max(widths) == most
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from eigenkit.data import Centered
-from eigenkit.data.linked import Linked, _by_columns
+from eigenkit.data.derived import Linked, _by_columns
 from eigenkit.moments import GraphRows
 from eigenkit.solvers.graph import incidence, laplacian, root
 from eigenkit.targets import TARGETS

@@ -8,9 +8,9 @@ import pytest
 from scipy import sparse
 
 from eigenkit.data import SparseTarget, project, scaled
+from eigenkit.data.blocked import _assembled
 from eigenkit.data.matrices import FULL, check_finite, column_sums, shifted, sum_of_squares
 from eigenkit.data.passes import Marks, _mark, _some
-from eigenkit.data.triangle import _assembled
 from eigenkit.numerics.linalg import (
     Cholesky,
     _lengths,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from joblib import Parallel, delayed
 
 from eigenkit.moments import Blocks
+from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.shell import check_jobs, random_of
 
@@ -29,6 +30,15 @@ def refuse_blocks(X: Any) -> None:
         raise TypeError("X is a collection of blocks, but rows are drawn from all: give arrays.")
 
 
+def check_room(what: str, count: int, remedy: str) -> None:
+    """Refuse so many numbers where they would not fit in memory."""
+    if 8 * count > ANALYSIS_LIMIT_BYTES:
+        raise ValueError(
+            f"{what} {8 * count / 2**30:.1f} GB (the limit is {ANALYSIS_LIMIT_BYTES / 2**30:g} "
+            f"GB): {remedy}."
+        )
+
+
 def sizes(n_draws: int, batch: int) -> list[int]:
     """How many draws each batch makes; too many draws for memory are refused."""
     if n_draws > MOST_DRAWS:
@@ -47,24 +57,20 @@ def in_parallel(
     """The results of ``work``, in order; ``weights`` are the numbers of draws per task."""
     check_jobs("n_jobs", n_jobs)
     jobs = (delayed(_alone)(work, task) for task in tasks)
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    return list(_watched(results, weights, what, progress))
+    report, done = _bar if progress is True else progress, 0
+    found: list[Any] = []
+    for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+        done += weights[len(found)]
+        found.append(result)
+        if callable(report):
+            report(done, sum(weights), f"{done} of {sum(weights)} {what}")
+    return found
 
 
 def _alone(work: Callable[..., Any], task: tuple[Any, ...]) -> Any:
     """Use one BLAS thread, because the number of threads changes rounding."""
     with blas_threads(0):
         return work(*task)
-
-
-def _watched(results: Any, weights: Sequence[int], what: str, progress: Progress) -> Iterator[Any]:
-    done, total = 0, sum(weights)
-    report = _bar if progress is True else progress
-    for result, weight in zip(results, weights, strict=True):
-        done += weight
-        if callable(report):
-            report(done, total, f"{done} of {total} {what}")
-        yield result
 
 
 def _bar(done: int, total: int, message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from copy import copy
 from inspect import signature
 from typing import Any
 
@@ -28,48 +28,35 @@ ROOTS = ("canonical_correlations_", "singular_values_", "eigenvalues_", "explain
 Measures = dict[str, Array]
 
 
-@dataclass(frozen=True)
 class Resampling:
     """What a task needs to fit resamples and to compare them with the fit on all samples."""
 
-    model: Any
-    X: Any
-    y: Any
-    weight: Array
-    strata: list[Any]
-    table: Any
-    scores: Array
-
-    @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Resampling:
-        """Fit on all samples, and prepare to draw."""
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         refuse_blocks(X)
+        self.X, self.y = X, y
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        model = clone(estimator).fit(X, y, **weight)
-        table = _table(model, X)
-        n = table.shape[0]
+        self.model = clone(estimator).fit(X, y, **weight)
+        # X as one matrix, views side by side.
+        check = getattr(self.model, "_check_X", None)
+        self.table = check(X, reset=False) if check else check_X(BaseEstimator(), X, reset=True)
+        n = self.table.shape[0]
         checked = check_weight(sample_weight, n)
-        return cls(
-            model=model,
-            X=X,
-            y=y,
-            weight=np.ones(n) if checked is None else checked,
-            strata=_strata(model, y, groups, n),
-            table=table,
-            scores=np.asarray(model.transform(X), dtype=np.float64),
-        )
+        self.weight = np.ones(n) if checked is None else checked
+        self.strata = _strata(self.model, y, groups, n)
+        self.scores = np.asarray(self.model.transform(X), dtype=np.float64)
 
     def with_one_more(self) -> Resampling | None:
         """The same with one more component, if there is one."""
-        more = clone(self.model).set_params(n_components=width(self.model) + 1)
+        more = copy(self)
+        more.model = clone(self.model).set_params(n_components=width(self.model) + 1)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                more.fit(self.X, self.y, sample_weight=self.weight)
+                more.model.fit(self.X, self.y, sample_weight=self.weight)
         except ValueError:
             return None
-        scores = np.asarray(more.transform(self.X), dtype=np.float64)
-        return replace(self, model=more, scores=scores) if width(more) > width(self.model) else None
+        more.scores = np.asarray(more.model.transform(self.X), dtype=np.float64)
+        return more if width(more.model) > width(self.model) else None
 
     def whole(self) -> Measures:
         """The measures of the fit on all samples."""
@@ -170,12 +157,6 @@ def refuse(estimator: Any) -> None:
         raise TypeError(f"estimator is {name}: bootstrap needs a fit with sample_weight.")
     if isinstance(estimator, type) or not projects:
         raise TypeError(f"estimator is {name}: bootstrap needs a projection, with transform.")
-
-
-def _table(model: Any, X: Any) -> Any:
-    """X as one matrix, views side by side."""
-    check = getattr(model, "_check_X", None)
-    return check(X, reset=False) if check else check_X(BaseEstimator(), X, reset=True)
 
 
 def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:

@@ -18,13 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import refuse_blocks
+from eigenkit.analysis._draws import check_room, refuse_blocks
 from eigenkit.data import as_dense
-from eigenkit.data.matrices import OFFSET_LIMIT
+from eigenkit.data.matrices import OFFSET_LIMIT, row_slices
 from eigenkit.estimators import (
     CCA,
     LDA,
@@ -45,9 +44,8 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
-from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
-from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
-from eigenkit.numerics.tolerances import EPS
+from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two, truncated_svd
+from eigenkit.numerics.tolerances import EPS, above_rounding
 from eigenkit.shell import with_article
 from eigenkit.targets import Labels
 
@@ -89,7 +87,11 @@ class View:
         N is an orthonormal basis of the nuisance variables, the constant among them.
         """
         n, d = self.data.shape
-        check_size(n, d)
+        check_room(
+            f"{n} samples of {d} features need a matrix of",
+            n * min(n, d),
+            "test a random part of the samples, or reduce the features by PCA first",
+        )
         U, s, unit = self._spectrum(N)
         root = np.sqrt(self.ridge) / unit
         if self.whitened:
@@ -100,17 +102,15 @@ class View:
     def _spectrum(self, N: Array) -> tuple[Array, Array, float]:
         """U, s and a unit: the singular values are s times the unit."""
         if self.kernel:
-            return _of_gram(_residual_gram(self.data, N))
+            return _of_gram(self.data, N)
         wide = self.data.shape[1] > self.data.shape[0]
         if sparse.issparse(self.data) and wide:
             return self._sparse_spectrum(N)
         # A has as many numbers as X here: nothing is gained by keeping X sparse.
         X = np.asarray(as_dense(self.data), dtype=np.float64)
         unit = self._units(np.abs(X).max(axis=0, initial=0.0))
-        R = self._residuals(X / unit, N)
-        U, s, _ = sla.svd(R, full_matrices=False, check_finite=False)
-        keep = s > s.max(initial=0.0) * EPS * max(R.shape)
-        return U[:, keep], s[keep], self._factor(unit)
+        U, s, _ = truncated_svd(self._residuals(X / unit, N), len(X), 0.0)
+        return U, s, self._factor(unit)
 
     def _units(self, size: Array) -> Array:
         """Powers of two that bring the columns, or all of them together, to the order of 1."""
@@ -133,7 +133,7 @@ class View:
     def _sparse_spectrum(self, N: Array) -> tuple[Array, Array, float]:
         """From X X', by products of sparse matrices but for columns of a large mean."""
         X = sparse.csc_array(self.data, dtype=np.float64)
-        unit = self._units(np.asarray(abs(X).max(axis=0).toarray()).ravel())
+        unit = self._units(as_dense(abs(X).max(axis=0)).ravel())
         X.data /= np.repeat(unit, np.diff(X.indptr))
         squares, along = np.asarray(X.power(2).sum(axis=0)).ravel(), X.T @ N
         left = squares - np.einsum("ij,ij->i", along, along)
@@ -143,11 +143,10 @@ class View:
             near.data /= np.repeat(np.sqrt(left[~far]), np.diff(near.indptr))
         K = np.asarray((near @ near.T).toarray())
         columns = np.flatnonzero(far & (squares > 0))
-        step = max(1, BLOCK // X.shape[0])
-        for start in range(0, len(columns), step):
-            R = self._residuals(X[:, columns[start : start + step]].toarray(), N)
+        for some in row_slices((len(columns), X.shape[0]), 8 * BLOCK):
+            R = self._residuals(X[:, columns[some]].toarray(), N)
             K += R @ R.T
-        U, s, root = _of_gram(_residual_gram(K, N))
+        U, s, root = _of_gram(K, N)
         return U, s, root * self._factor(unit)
 
 
@@ -162,31 +161,15 @@ def residuals(X: Array, N: Array) -> tuple[Array, Array]:
     return R, np.where(gone, 0.0, size)
 
 
-def _residual_gram(K: Array, N: Array) -> Array:
-    """(I - N N') K (I - N N'), twice as the first time leaves the rounding of what cancels."""
-    for _ in range(2):
+def _of_gram(K: Array, N: Array) -> tuple[Array, Array, float]:
+    """U, s and a unit from X X', which is freed of N."""
+    for _ in range(2):  # the first time leaves the rounding of what cancels
         K = K - N @ (N.T @ K)
         K = K - (K @ N) @ N.T
-    return K
-
-
-def _of_gram(K: Array) -> tuple[Array, Array, float]:
-    """U, s and a unit from X X'."""
     unit = float(power_of_two(np.max(np.abs(K), initial=0.0)))
     squares, U = eigenpairs(K / unit)
-    keep = squares > squares.max(initial=0.0) * EPS * len(K)
+    keep = above_rounding(squares, len(K))
     return np.ascontiguousarray(U[:, keep]), np.sqrt(squares[keep]), float(np.sqrt(unit))
-
-
-def check_size(n: int, d: int) -> None:
-    """Refuse what would not fit in memory."""
-    needed = 8 * n * min(n, d)
-    if needed > ANALYSIS_LIMIT_BYTES:
-        raise ValueError(
-            f"{n} samples of {d} features need a matrix of {needed / 2**30:.1f} GB (the limit is "
-            f"{ANALYSIS_LIMIT_BYTES / 2**30:g} GB): test a random part of the samples, or reduce "
-            "the features by PCA first."
-        )
 
 
 # (share, ridge) of the matrix share X'X + ridge I that normalizes a projection.
@@ -287,14 +270,10 @@ def _x_side(model: Any, X: Any) -> View:
 def _y_side(model: Any, n: int, y: Any) -> View:
     Y = as_dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
-        return View(_target_rows(model, Y), *AS_IT_IS)
+        # H is built once: permuting the samples permutes its rows.
+        degree = Y.sum(axis=0)
+        labels = Labels(degree, Y - degree / len(Y), model._edge_weight)
+        return View(np.asarray(model._target.rows(Y, labels)), *AS_IT_IS)
     if isinstance(model, CCA):
         return View(Y, *model._y_penalty())
     return View(Y, *(WHITENED if isinstance(model, LDA | KernelCCA) else AS_IT_IS))
-
-
-def _target_rows(model: Any, Y: Array) -> Array:
-    """H, built once: permuting the samples permutes its rows."""
-    degree = Y.sum(axis=0)
-    labels = Labels(degree, Y - degree / len(Y), model._edge_weight)
-    return np.asarray(model._target.rows(Y, labels))

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations, product
-from math import factorial, prod
 
 import numpy as np
 from scipy import linalg as sla
@@ -99,28 +98,19 @@ def freed_rows(sides: list[Array], removed: Array, blocks: Blocks) -> tuple[list
 def _complement(N: Array, sides: list[Array]) -> list[Array]:
     """Q'side, with Q an orthonormal basis of the complement of N that N's span alone decides.
 
-    With N orthonormal (n x c) and turned such that its first c rows are H, symmetric and
-    positive semidefinite, the reflector I - (N + E)(I + H)^-1 (N + E)' maps N to -E, the first
-    c unit vectors; its other columns are Q, which is close to the identity and never formed.
+    The units of the columns of N do not matter, and copies add nothing. With N orthonormal (n x c)
+    and turned such that its first c rows are H, symmetric and positive semidefinite, the reflector
+    I - (N + E)(I + H)^-1 (N + E)' maps N to -E, the first c unit vectors; its other columns are Q,
+    which is close to the identity and never formed.
     """
-    N = _orthonormal(N)
+    size = np.linalg.norm(N, axis=0)
+    U, s, _ = sla.svd(N / np.where(size > 0, size, 1.0), full_matrices=False)
+    N = U[:, s > DEPENDENT * s.max(initial=0.0)]
     c = N.shape[1]
     P, h, Rt = sla.svd(N[:c])
     N = N @ (P @ Rt).T
     lift = (N[c:] @ P) / (1 + h) @ P.T
     return [C[c:] - lift @ (N.T @ C + C[:c]) for C in sides]
-
-
-def _orthonormal(N: Array) -> Array:
-    """A basis of the span of N, whatever the units of its columns; copies add nothing to it."""
-    size = np.linalg.norm(N, axis=0)
-    U, s, _ = sla.svd(N / np.where(size > 0, size, 1.0), full_matrices=False)
-    return np.asarray(U[:, s > DEPENDENT * s.max(initial=0.0)])
-
-
-def arrangements(blocks: Blocks) -> int:
-    """In how many ways rows can be exchanged within blocks."""
-    return prod(factorial(len(rows)) for rows in blocks)
 
 
 def every_order(blocks: Blocks) -> np.ndarray:
@@ -148,7 +138,7 @@ def _in_place(orders: np.ndarray, blocks: Blocks) -> np.ndarray:
 def statistic(name: str, sides: list[Array], orders: Sequence[np.ndarray]) -> Array:
     """T for each permutation: ``orders`` has, for every side but the first, one order a row."""
     if len(sides) == 2:
-        return _of_pairs(name, _products(sides[0], sides[1], orders[0]))
+        return _of_pairs(name, sides[0], sides[1], orders[0])
     fixed = np.broadcast_to(sides[0], (len(orders[0]), *sides[0].shape))
     Z = np.concatenate([fixed, *(s[o] for s, o in zip(sides[1:], orders, strict=True))], axis=2)
     G = _between(Z, np.cumsum([0] + [side.shape[1] for side in sides]))
@@ -158,14 +148,11 @@ def statistic(name: str, sides: list[Array], orders: Sequence[np.ndarray]) -> Ar
     return values[:, -1] if name == "roy" else _logs(1 + values)
 
 
-def _products(U: Array, V: Array, orders: np.ndarray) -> Array:
-    """U'V[order] for every order, by one matrix product."""
+def _of_pairs(name: str, U: Array, V: Array, orders: np.ndarray) -> Array:
+    # U'V[order] for every order, by one matrix product.
     n, q = V.shape
     M = U.T @ V[orders.T].reshape(n, len(orders) * q)
-    return np.asarray(M.reshape(U.shape[1], len(orders), q).transpose(1, 0, 2))
-
-
-def _of_pairs(name: str, M: Array) -> Array:
+    M = M.reshape(U.shape[1], len(orders), q).transpose(1, 0, 2)
     if name == "trace" or min(M.shape[1:]) == 1:
         squares = np.einsum("bij,bij->b", M, M)[:, None]
     else:

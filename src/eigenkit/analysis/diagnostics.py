@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.data.matrices import BLOCK_BYTES
+from eigenkit.data.matrices import BLOCK_BYTES, row_slices
 from eigenkit.estimators import PCA
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._validation import check_X
@@ -181,14 +181,10 @@ def spe(model: Any, X: Any) -> Array:
     """
     plane = _Plane.of(model, "loadings of X")
     X = check_X(model, X, reset=False)
-    return _sparse_spe(plane, X) if sparse.issparse(X) else _dense_spe(plane, X)
-
-
-def _dense_spe(plane: _Plane, X: Array) -> Array:
+    if sparse.issparse(X):
+        return _sparse_spe(plane, X)
     out, T = np.empty(len(X)), plane.scores(X)
-    step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-    for start in range(0, len(X), step):
-        rows = slice(start, start + step)
+    for rows in row_slices(X.shape, BLOCK_BYTES):
         E = (X[rows] - plane.mean) / plane.unit - T[rows] @ plane.loadings.T
         out[rows] = np.einsum("ij,ij->i", E, E)
     return out

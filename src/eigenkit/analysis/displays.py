@@ -104,9 +104,8 @@ def _draw_samples(ax: Any, Z: Array, groups: dict[str, Rows], values: Array | No
     if values is not None:
         ax.scatter(*Z.T, s=14, c=values)
         return
-    for (name, rows), color, marker in zip(
-        groups.items(), cycle(COLORS), cycle(MARKERS), strict=False
-    ):
+    styles = zip(groups.items(), cycle(COLORS), cycle(MARKERS), strict=False)
+    for (name, rows), color, marker in styles:
         ax.scatter(*Z[rows].T, s=14, color=color, marker=marker, label=name or None, alpha=0.8)
     if len(groups) > 1:
         ax.legend()
@@ -319,9 +318,13 @@ class ScreeDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
 
 
-def largest_entries(estimator: Any, row: Any, top: int) -> tuple[Array, list[str]]:
-    """The largest entries of a row with one number per feature, and the names of these features."""
-    row = np.asarray(row, dtype=np.float64)
+def largest_entries(
+    estimator: Any, rows: Any, name: str, which: int, top: int
+) -> tuple[Array, list[str]]:
+    """The largest entries of one row, of a number per feature, and the names of these features."""
+    if not 0 <= which < len(rows):
+        raise ValueError(f"{name}={which!r} is not valid: there are {len(rows)}, from 0.")
+    row = np.asarray(rows[which], dtype=np.float64)
     order = np.argsort(-np.abs(row), kind="stable")[:top]
     names = feature_names(estimator, np.empty((0, len(row))))
     return row[order], [names[j] for j in order]
@@ -358,9 +361,8 @@ class WeightsDisplay(Display):
         W = getattr(estimator, "components_", None)
         if W is None or np.ndim(W) != 2:
             raise ValueError(f"{type(estimator).__name__} has no components_ of features.")
-        if not 0 <= component < len(W):
-            raise ValueError(f"component={component!r} is not valid: there are {len(W)}, from 0.")
-        return cls(*largest_entries(estimator, W[component], top), component).plot(ax)
+        shown = largest_entries(estimator, W, "component", component, top)
+        return cls(*shown, component).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.weights, self.names, f"{self._words} {self.component + 1}")
@@ -394,5 +396,5 @@ class LoadingsDisplay(WeightsDisplay):
         cls, estimator: Any, X: Any, *, component: int = 0, top: int = 15, ax: Any = None
     ) -> Self:
         """Correlate the columns of X with a column of its scores and draw the largest."""
-        R = _correlations(X, scores_of(estimator, X, (component,)))[:, 0]
-        return cls(*largest_entries(estimator, R, top), component).plot(ax)
+        R = _correlations(X, scores_of(estimator, X, (component,))).T
+        return cls(*largest_entries(estimator, R, "component", 0, top), component).plot(ax)

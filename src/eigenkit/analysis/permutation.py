@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from math import factorial, prod
 from typing import Any
 
 import numpy as np
@@ -328,18 +329,17 @@ def _run(
     root = root_seed(random_state)
     tasks: list[tuple[Any, ...]] = []
     exact = []
-    for j, (parts, blocks) in enumerate(plan):
-        all_there_are = steps.arrangements(blocks)
+    for j, step in enumerate(plan):
+        parts, blocks = step
+        all_there_are = prod(factorial(len(rows)) for rows in blocks)
         every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
         counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
-        tasks += [
-            (name, parts, blocks, count, every, (root, j, i)) for i, count in enumerate(counts)
-        ]
-    counts = [task[3] for task in tasks]
+        tasks += [(name, step, count, every, (root, j, i)) for i, count in enumerate(counts)]
+    counts = [task[2] for task in tasks]
     draws = in_parallel(_batch, tasks, counts, "permutations", n_jobs, progress)
     null = [
-        np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[5][1] == j])
+        np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[4][1] == j])
         for j in range(len(plan))
     ]
     observed = []
@@ -349,14 +349,8 @@ def _run(
     return np.array(observed), null, tuple(exact)
 
 
-def _batch(
-    name: str,
-    parts: list[Array],
-    blocks: steps.Blocks,
-    count: int,
-    every: bool,
-    seed: tuple[int, ...],
-) -> Array:
+def _batch(name: str, step: Step, count: int, every: bool, seed: tuple[int, ...]) -> Array:
+    parts, blocks = step
     if every:
         return steps.statistic(name, parts, [steps.every_order(blocks)])
     rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ from eigenkit.analysis.diagnostics import (
     t2_limit,
 )
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
+from eigenkit.shell import refuse
 
 # Classes differ in more than colour, and the colours suit colour-blind readers.
 MARKERS = "o^sDvP"
@@ -59,9 +60,7 @@ def plot_loadings(
     check_has(model, "loadings of X", "a fitted PLS estimator", "x_loadings_")
     P, (a, b) = model.x_loadings_, components
     if not (0 <= a < P.shape[1] and 0 <= b < P.shape[1]):
-        raise ValueError(
-            f"components={components!r} is not valid: give two numbers below {P.shape[1]}."
-        )
+        refuse("components", components, f"two numbers below {P.shape[1]}")
     ax = new_axes(ax)
     ax.scatter(P[:, a], P[:, b], s=8)
     names = getattr(model, "feature_names_in_", None) if names is None else names

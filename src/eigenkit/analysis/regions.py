@@ -60,22 +60,16 @@ class CoefficientsDisplay(Display):
         coef = getattr(estimator, "coef_", None)
         if coef is None:
             raise ValueError(f"{name} has no coef_: give a model that is linear in the features.")
-        rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-        if not 0 <= target < len(rows):
-            raise ValueError(f"target={target!r} is not valid: there are {len(rows)}, from 0.")
-        words = _target_name(estimator, target, len(rows))
-        return cls(*largest_entries(estimator, rows[target], top), words).plot(ax)
+        rows = np.atleast_2d(coef)
+        shown = largest_entries(estimator, rows, "target", target, top)
+        classes = getattr(estimator, "classes_", None)
+        if classes is None:
+            return cls(*shown, f"response {target}").plot(ax)
+        # Two classes have one row of coefficients, which is that of the second.
+        return cls(*shown, str(classes[target if len(classes) == len(rows) else -1])).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.coefficients, self.names, f"coefficient for {self.target}")
-
-
-def _target_name(estimator: Any, target: int, n: int) -> str:
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
-        return f"response {target}"
-    # Two classes have one row of coefficients, which is that of the second.
-    return str(classes[target] if len(classes) == n else classes[-1])
 
 
 @described

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.analysis._draws import Progress, in_parallel, root_seed, sizes
+from eigenkit.analysis._draws import Progress, check_room, in_parallel, root_seed, sizes
 from eigenkit.analysis._resamples import Measures, Resampling, refuse, width
-from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_share
 
@@ -179,11 +178,12 @@ def bootstrap(
     if not 0 < check_share("level", level) < 1:
         raise ValueError(f"level={level!r} is not valid: give a number between 0 and 1.")
     refuse(estimator)
-    resampling = Resampling.of(estimator, X, y, sample_weight, groups)
+    resampling = Resampling(estimator, X, y, sample_weight, groups)
     found = resampling.whole()
     l = width(resampling.model)
 
-    _check_size(found, n_bootstraps)
+    numbers = n_bootstraps * sum(part.size for part in found.values())
+    check_room(f"{n_bootstraps} resamples need", numbers, "ask for fewer components or resamples")
     root, counts = root_seed(random_state), sizes(int(n_bootstraps), BATCH)
     tasks = [(count, (root, i)) for i, count in enumerate(counts)]
 
@@ -195,22 +195,15 @@ def bootstrap(
 
     draws = draw(resampling)
     more = resampling.with_one_more()
-    if more is not None and _tied_to_next(more.whole()["roots"], draws["roots"]):
-        # The space of the two needs the weights of both; coefficients stay those of the model.
-        found, draws = more.whole() | _coef(found), draw(more) | _coef(draws)
+    if more is not None:
+        last, after = more.whole()["roots"][-2:]
+        if last - after < TIED * draws["roots"][:, -1].std():  # they cannot be told apart
+            # Their space needs the weights of both; coefficients stay those of the model.
+            found, draws = more.whole() | _coef(found), draw(more) | _coef(draws)
     return _summarized(found, draws, l, float(level), type(estimator).__name__)
 
 
 # -- all resamples ----------------------------------------------------------------------
-
-
-def _check_size(found: Measures, n_bootstraps: int) -> None:
-    needed = 8 * n_bootstraps * sum(part.size for part in found.values())
-    if needed > ANALYSIS_LIMIT_BYTES:
-        raise ValueError(
-            f"{n_bootstraps} resamples need {needed / 2**30:.1f} GB (the limit is "
-            f"{ANALYSIS_LIMIT_BYTES / 2**30:g} GB): ask for fewer components or resamples."
-        )
 
 
 def _coef(measures: Measures) -> Measures:
@@ -251,11 +244,6 @@ def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
     near = np.diff(-roots) < TIED * np.sqrt((spread[1:] ** 2 + spread[:-1] ** 2) / 2)
     runs = np.split(np.arange(len(roots)), np.flatnonzero(~near) + 1)
     return [tuple(int(j) for j in run) for run in runs if len(run) > 1]
-
-
-def _tied_to_next(roots: Array, draws: Array) -> bool:
-    """Whether the last component asked for cannot be told apart from the one after it."""
-    return bool(roots[-2] - roots[-1] < TIED * draws[:, -1].std())
 
 
 def _in_space(found: Measures, draws: Measures, group: list[int], level: float) -> np.ndarray:

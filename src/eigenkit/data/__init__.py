@@ -1,15 +1,16 @@
 """Data behind one protocol: solvers multiply, and never ask what kind it is.
 
 :class:`Data` is the protocol. ``Centered(X, weight)`` is dense or sparse data by what X is,
-:class:`CenteredKernel` the features of a kernel. Centring, weights and units stand once, in
-:mod:`eigenkit.data.centered`; a kind says how to multiply, and is known once it is imported here.
+:class:`CenteredKernel` the features of a kernel. Weights and units stand once, in
+:mod:`eigenkit.data.protocol`, and centring in :mod:`eigenkit.data.centered`; a kind says how to
+multiply, and is known once it is imported here.
 """
 
 from eigenkit.data.blocked import Blocked
-from eigenkit.data.centered import Centered, correlations
+from eigenkit.data.centered import Centered, Sparse, correlations
 from eigenkit.data.dense import Dense, SideBySide
+from eigenkit.data.derived import Linked, Rescaled
 from eigenkit.data.kernel import CenteredKernel
-from eigenkit.data.linked import Linked
 from eigenkit.data.matrices import (
     SAFE_RANGE,
     SCALABLE,
@@ -33,8 +34,6 @@ from eigenkit.data.matrices import (
 )
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import Data, one_sample
-from eigenkit.data.rescaled import Rescaled
-from eigenkit.data.sparse import Sparse
 from eigenkit.data.targets import SparseTarget, Targets
 
 __all__ = [

@@ -13,13 +13,15 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy import linalg as sla
 from scipy import sparse
 
-from eigenkit.data.centered import Centered, Scaled
+from eigenkit.data.centered import Centered
 from eigenkit.data.matrices import (
     BLOCK_BYTES,
     FULL,
     add_transposed,
+    as_dense,
     moved,
     row_slices,
     scaled,
@@ -29,11 +31,10 @@ from eigenkit.data.matrices import (
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import Data
 from eigenkit.data.targets import Targets
-from eigenkit.data.triangle import triangle
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
-from eigenkit.numerics.linalg import Array, add_gram, fill_upper
-from eigenkit.numerics.tolerances import ROUNDING, grain
+from eigenkit.numerics.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
+from eigenkit.numerics.tolerances import REPAIRABLE, ROUNDING, TWELVE_DIGITS, grain
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
 Block = tuple[Any, Array, Array | None]
@@ -52,21 +53,14 @@ class Frame:
         for X, Y, weight in blocks:
             r = None if weight is None else np.sqrt(weight)
             if sparse.issparse(X):
-                yield self._sparse(X), Y, r
+                P = X.astype(np.float64, copy=False)
+                P = P if self.shift is None else shifted(P, self.shift)
+                yield scaled(P, columns=self.m), Y, r
                 continue
+            as_floats = np.asarray if self.shift is None and self.m is None else np.array
             for rows in row_slices(X.shape, BLOCK_BYTES):
-                yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
-
-    def _dense(self, X: Any) -> Array:
-        if self.shift is None and self.m is None:
-            return np.asarray(X, dtype=np.float64)
-        return moved(np.array(X, dtype=np.float64), self.shift, self.m)
-
-    def _sparse(self, X: Any) -> sparse.csr_array:
-        P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X
-        if self.shift is not None:
-            P = shifted(P, self.shift)
-        return P if self.m is None else scaled(P, columns=self.m)
+                P = moved(as_floats(X[rows], dtype=np.float64), self.shift, self.m)
+                yield P, Y[rows], None if r is None else r[rows]
 
 
 @dataclass(frozen=True)
@@ -82,7 +76,7 @@ class Columns:
         return compiled.for_gradient(self.V) if self.may_be_wider else self.V
 
 
-class Blocked(Scaled):
+class Blocked(Data):
     """Rows in blocks.
 
     Parameters
@@ -122,28 +116,25 @@ class Blocked(Scaled):
         far = s.total * s.mean * s.mean >= FULL * s.squares
         far &= s.filled > FULL * s.total  # in dense rows all columns are
         constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
-        m, shift = self.m, np.where(far, s.mean, 0.0)
-        if constant.any() and s.mean[constant].any():
-            m = np.where(constant, 0.0, 1.0 if m is None else m)
         self.constant, unit = constant, 1.0 if self.m is None else self.m
-        self.frame = Frame(shift / unit if far.any() else None, m, np.zeros_like(s.mean))
-        mean = s.mean
+        mean, shift, drift = s.mean, np.where(far, s.mean, 0.0), np.zeros_like(s.mean)
+        frame = Frame(shift / unit if far.any() else None, self.m, drift)
         if far.any():  # the shift is a rounded sum: what it misses shows in differences
-            ones = Targets(_ones, (self.shape[0], 1))
-            sums, _ = self.bare.run(_cross, replace(self.frame, m=self.m), ones)
-            drift = sums[:, 0] / s.total
+            ones = Targets(lambda Y: np.ones((len(Y), 1)), (self.shape[0], 1))
+            drift = self.bare.run(_cross, frame, ones)[0][:, 0] / s.total
             mean = np.where(far, shift + drift, mean)
-        self.mean, self.m = mean / unit, m
-        moved = np.where(far, drift if far.any() else 0.0, mean)
-        self.frame = replace(self.frame, delta=np.where(constant, 0.0, moved))
+        self.mean = mean / unit
+        if s.mean[constant].any():
+            self.m = np.where(constant, 0.0, unit)
+        delta = np.where(constant, 0.0, np.where(far, drift, mean))
+        self.frame = replace(frame, m=self.m, delta=delta)
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
+        squares = np.where(self.constant, 0.0, self.survey.squares)
         if self.frame.shift is not None:
-            squares, delta = self.bare.run(_squares, self.frame), self.frame.delta
-        else:
-            squares, delta = np.where(self.constant, 0.0, self.survey.squares), self.frame.delta
-        return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
+            squares = self.bare.run(_squares, self.frame)
+        return np.asarray(np.maximum(squares - self.total * self.frame.delta**2, 0.0))
 
     def grain(self, squares: Array | None = None) -> Array:
         """The lengths of columns of Z that rounding of the input alone can produce."""
@@ -197,7 +188,7 @@ class Blocked(Scaled):
         d, k = self.shape[1], H.shape[1]
         if not fits(d + k):
             self._refuse()
-        R = triangle(self.passes, self.frame, H, ~self.constant)
+        R = _triangle(self.passes, self.frame, H, ~self.constant)
         mean = self.to_X(self.mean)
         Z = Centered.behind(R[:, :d], mean, self.total, self.one, self.n_samples, self.eps)
         return Z, R[:, d:]
@@ -220,7 +211,7 @@ class Blocked(Scaled):
 
     def spectral_norm_squared(self) -> float:
         """The sum of all eigenvalues, which costs no pass: an estimate from above."""
-        return float(self.column_squares().sum())
+        return self.trace()
 
     def seconds_for_passes(self, k: int) -> float:
         """Two products with everything that is stored, or reading it."""
@@ -234,10 +225,6 @@ class Blocked(Scaled):
 
 
 # -- what is summed over the blocks of a part -------------------------------------------
-
-
-def _ones(Y: Any) -> Array:
-    return np.ones((len(Y), 1))
 
 
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
@@ -270,7 +257,7 @@ def _gradient(
         if H is not None:
             gap = ZV - (H.of(Y) if r is None else H.of(Y) * r[:, None])
         gap = gap if r is None else gap * r[:, None]
-        _add(slope, P, gap)
+        add_transposed(slope, P, gap)
         drift += gap.sum(axis=0)
     # A view: sent to another process, it leaves the columns of padding behind.
     return slope[:, : columns.V.shape[1]], drift, square
@@ -281,7 +268,7 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
     slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
     for P, Y, r in frame.pieces(blocks):
         U = H.of(Y) if r is None else H.of(Y) * (r * r)[:, None]
-        _add(slope, P, U)
+        add_transposed(slope, P, U)
         drift += U.sum(axis=0)
     return slope, drift
 
@@ -297,29 +284,111 @@ def _within(blocks: Iterable[Block], H: Targets, diagonal: bool) -> tuple[Array,
     return squares, sums
 
 
-def _add(slope: Array, P: Any, U: Array) -> None:
-    """slope += P'U."""
-    if sparse.issparse(P):
-        add_transposed(slope, P, U)
-    else:
-        slope += P.T @ U
-
-
 def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
     """The lower half of P'P."""
     d = len(frame.delta)
     G = np.zeros((d, d))
     for P, _, r in frame.pieces(blocks):
         P = scaled(P, rows=r)
-        if sparse.issparse(P):
-            _add_sparse_gram(G, P)
-        else:
+        if not sparse.issparse(P):
             add_gram(G, P)
+            continue
+        Pt = P.T.tocsr()
+        for rows in row_slices(G.shape, BLOCK_BYTES):  # without a second matrix of its size
+            G[rows] += (Pt[rows] @ P).toarray()
     return G
 
 
-def _add_sparse_gram(G: Array, P: sparse.csr_array) -> None:
-    """G += P'P, without a second matrix of its size."""
-    Pt = P.T.tocsr()
-    for rows in row_slices(G.shape, BLOCK_BYTES):
-        G[rows] += (Pt[rows] @ P).toarray()
+# -- the triangle R of [Z H], as accurate as the rows, at the speed of products -----------
+# The Cholesky factor of a Gram matrix is R where that is well conditioned. Otherwise it is good
+# enough to make the columns nearly orthonormal, and the Gram matrix of those is well conditioned
+# (Cholesky-QR twice: one more pass). Where even that is not certain, blocks are factored by
+# Householder's QR and stacked, which takes several times as long.
+
+# How far Q'Q may be from I for its own factor to be exact to rounding.
+NEARLY = 0.1
+# Rows are factored in blocks of this many times their number of columns.
+TALL = 4
+
+
+def _triangle(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array:
+    """[R T] with as many rows as it takes, and the products of [Z H] with itself.
+
+    ``live`` says which columns of Z are not zero. H may have dependent columns: only Z must have
+    none for the fast way.
+    """
+    if live.any() and (found := _by_products(passes, frame, H, live)) is not None:
+        return found
+    return np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)
+
+
+def _by_products(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array | None:
+    """The same from Gram matrices; None where these are too ill-conditioned."""
+    k = H.shape[1]
+    G = fill_upper(passes.run(_joint_gram, frame, H, live, None))
+    first = Cholesky.of(G[:-k, :-k].copy() if k else G.copy())
+    if first is not None and first.rcond > REPAIRABLE:
+        R = np.tril(first.L).T * first.scale
+        if first.rcond > TWELVE_DIGITS:
+            return _assembled(R, G, live)
+        G = fill_upper(passes.run(_joint_gram, frame, H, live, R))
+        Q = G[: len(R), : len(R)]
+        if np.abs(Q - np.eye(len(R))).max() < NEARLY:
+            return _assembled(R, G, live, np.asarray(sla.cholesky(Q)))
+    return None
+
+
+def _assembled(R: Array, G: Array, live: np.ndarray, again: Array | None = None) -> Array:
+    """[R T; 0 S] from the Gram matrix of [Q H], Q = Z R^-1 (or of [Z H], without ``again``)."""
+    r, k = len(R), len(G) - len(R)
+    T = sla.solve_triangular(R if again is None else again, G[:r, r:], trans="T")
+    values, vectors = sla.eigh(G[r:, r:] - T.T @ T)
+    out = np.zeros((r + k, len(live) + k))
+    out[:r, np.flatnonzero(live)] = R if again is None else again @ R
+    out[:r, len(live) :] = T
+    out[r:, len(live) :] = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return out
+
+
+def _joint(blocks: Iterable[Block], frame: Frame, H: Targets) -> Iterator[Array]:
+    """Dense rows of [Z H]."""
+    for P, Y, r in frame.pieces(blocks):
+        for rows in row_slices(P.shape, 2**25):
+            joint = np.hstack([as_dense(P[rows]) - frame.delta, H.of(Y[rows])])
+            yield joint if r is None else joint * r[rows, None]
+
+
+def _joint_gram(
+    blocks: Iterable[Block], frame: Frame, H: Targets, live: np.ndarray, R: Array | None
+) -> Array:
+    """The lower half of the Gram matrix of [Z H], or [Z R^-1 H], without zero columns of Z."""
+    keep = np.append(live, np.ones(H.shape[1], dtype=bool))
+    G = np.zeros((int(keep.sum()),) * 2)
+    for A in _joint(blocks, frame, H):
+        A = A if keep.all() else A[:, keep]
+        if R is not None:
+            Q = sla.solve_triangular(R, A[:, : len(R)].T, trans="T", check_finite=False).T
+            A = np.hstack([Q, A[:, len(R) :]])
+        add_gram(G, A)
+    return G
+
+
+@dataclass(eq=False)
+class _Stack:
+    """A triangle to which others are added."""
+
+    R: Array
+
+    def merge(self, other: _Stack) -> _Stack:
+        return _Stack(triangular_factor(np.vstack([self.R, other.R])))
+
+
+def _stacked(blocks: Iterable[Block], frame: Frame, H: Targets, width: int) -> _Stack:
+    R = np.zeros((0, width))
+    held, rows = [], 0
+    for A in _joint(blocks, frame, H):
+        held.append(A)
+        rows += len(A)
+        if rows >= TALL * width:
+            R, held, rows = triangular_factor(np.vstack([R, *held])), [], 0
+    return _Stack(triangular_factor(np.vstack([R, *held])))

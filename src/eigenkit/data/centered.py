@@ -1,4 +1,4 @@
-"""Centred data as an operator: the one home of centring, row weights and column scale.
+"""Centred data as an operator: the one home of centring.
 
 A data matrix X (n x d, dense or sparse) with row weights w stands for
 
@@ -23,76 +23,36 @@ mean is subtracted from all that is stored:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.data.matrices import (
+    FULL,
     SAFE_RANGE,
-    SCALABLE,
+    SparseRows,
     as_dense,
     centered_columns,
     check_finite,
-    check_size,
+    column_sums,
+    scaled,
+    shifted,
 )
-from eigenkit.data.protocol import Data
+from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.targets import SparseTarget
-from eigenkit.numerics.linalg import Array, power_of_two, ratio
-from eigenkit.numerics.tolerances import grain, precision
+from eigenkit.numerics import compiled
+from eigenkit.numerics.costs import BLOCK_RATE, SPARSE_RATE, may_be_dense
+from eigenkit.numerics.linalg import Array, ratio
+from eigenkit.numerics.threads import one_blas_thread
+from eigenkit.numerics.tolerances import ROUNDING, grain, precision
+
+# Numbers between this and its inverse, and their products, are well inside the range of float32.
+SMALLEST_SINGLE = 1e-9
 
 
-class Scaled(Data):
-    """Data in units in which squares neither overflow nor vanish: Z has the columns of X diag(m).
-
-    m is ``unit``, one for all columns or one each, and zero for constant columns; None for 1.
-    """
-
-    m: Array | None = None
-    unit: float | Array = 1.0
-
-    def _find_unit(self, sizes: Array, one_unit: bool) -> bool:
-        """Set m where squares of columns of these sizes would overflow or vanish; whether it is."""
-        judged = sizes.max(initial=0.0) if one_unit else sizes
-        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
-            return False
-        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit = 1.0 / power_of_two(judged)
-        self.m = np.broadcast_to(self.unit, sizes.shape).copy()
-        return True
-
-    def ridge(self, alpha: float) -> float | Array:
-        """The ridge alpha in the units of Z: a number, or one per column."""
-        if alpha == 0:
-            return 0.0
-        with np.errstate(over="ignore", under="ignore"):
-            ridge = alpha * self.unit * self.unit
-        if not np.all(np.isfinite(ridge)):
-            raise ValueError(
-                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
-                "much smaller: scale X to sizes near 1, or give a smaller alpha."
-            )
-        return ridge
-
-    def from_X(self, W: Array) -> Array:
-        """diag(1 / unit) W."""
-        return W if self.m is None else (W.T / self.unit).T
-
-    @property
-    def units(self) -> Array:
-        """The unit of every column, constant or not."""
-        return np.broadcast_to(self.unit, self.shape[1:])
-
-    def _scaled(self, W: Array) -> Array:
-        """diag(m) W."""
-        if self.m is None:
-            return W
-        m = self.m.astype(W.dtype, copy=False)
-        return W * (m if W.ndim == 1 else m[:, None])
-
-    to_X = _scaled
-
-
-class Centered(Scaled):
+class Centered(Data):
     """The centred, weighted data matrix Z of the module's docstring.
 
     Parameters
@@ -126,7 +86,7 @@ class Centered(Scaled):
     # What a kind says:
     takes: ClassVar[tuple[type, ...]]  # what X may be
     keeps: ClassVar[type | None] = None  # the precision that products need; None for any
-    _mean: Callable[[], Array]  # w'X / sum(w)
+    _mean: Callable[[], Array]  # w'X diag(m) / sum(w)
     _column_sizes: Callable[[], Array]  # the largest number of each, in absolute value
     _within: Callable[[float, float], bool]  # whether all sizes certainly are; False means: check
     _tame_offset: Callable[[], None]  # sets shift where means dwarf the spread, finds constants
@@ -134,16 +94,10 @@ class Centered(Scaled):
     _plain_gram: Callable[[], Array]  # P'P
     _plain_outer: Callable[[], tuple[Array, Array]]  # P P' and P delta
 
-    _kinds: ClassVar[list[type[Centered]]] = []
-
-    def __init_subclass__(cls) -> None:
-        Centered._kinds.append(cls)
-
     def __new__(cls, X: Any, *args: Any, **settings: Any) -> Self:
         """Of the kind that takes X."""
-        kinds = cls._kinds if cls is Centered else [cls]
-        kind = next(kind for kind in kinds if isinstance(X, kind.takes))
-        return object.__new__(kind)  # type: ignore[return-value]
+        kinds = cls.__subclasses__() if cls is Centered else [cls]
+        return object.__new__(next(kind for kind in kinds if isinstance(X, kind.takes)))
 
     def __init__(
         self,
@@ -157,7 +111,8 @@ class Centered(Scaled):
         self.shape = X.shape
         self.n_samples = X.shape[0] if n_samples is None else n_samples
         self.center = center
-        self.weight = weight
+        self.weight, self.r = weight, None if weight is None else np.sqrt(weight)
+        self.one = 1.0 if weight is None else one_sample(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
         self.eps = precision(X)
         self._grain: Array | None = None
@@ -171,14 +126,14 @@ class Centered(Scaled):
         one_unit = one_unit or X.shape[0] <= X.shape[1]
         safe = self._within(*SAFE_RANGE)
         if not safe and self._find_unit(self._column_sizes(), one_unit) and center:
-            self._rescale_mean()
+            self.mean = self._mean() / self.units  # sums of X as it is may have overflown
         if center:
             self._tame_offset()
             if self.shift is not None or self.mean[self.constant].any():
                 self.m = np.where(self.constant, 0.0, 1.0 if self.m is None else self.m)
         else:
             self.constant = self._column_sizes() == 0.0
-        self.delta = self._scaled(self.mean if self.shift is None else self.drift)
+        self.delta = self.to_X(self.mean if self.shift is None else self.drift)
 
     @classmethod
     def behind(
@@ -193,15 +148,12 @@ class Centered(Scaled):
         """The lengths of columns of Z that rounding of the input alone can produce."""
         if self._grain is None:
             squares = self.column_squares() if squares is None else squares
-            given = squares + self.total * self._scaled(self.mean) ** 2
+            given = squares + self.total * self.to_X(self.mean) ** 2
             found = grain(np.where(self.constant, 0.0, given), self.n_samples, self.eps)
             self._grain = np.asarray(found)
         return self._grain
 
     # -- units and weights -------------------------------------------------------------
-
-    def _rescale_mean(self) -> None:
-        """The mean again, where its sums may have overflown."""
 
     def in_one_unit(self) -> Centered:
         """The same data with one factor for all columns, for where their units matter."""
@@ -247,6 +199,155 @@ class Centered(Scaled):
         K -= np.outer(q, r)
         K += np.outer((self.delta @ self.delta) * r, r)
         return K
+
+
+class Sparse(Centered):
+    """A CSR matrix. Centring is the projection I - r r'/sum(w) on the n x k side of products."""
+
+    X: sparse.csr_array
+    takes = (sparse.sparray, sparse.spmatrix)
+    names_constant = False
+    keeps = np.float64
+    # While products run in our threads, BLAS keeps to one thread: its idle threads busy-wait, and
+    # would take the cores from ours.
+    threads = one_blas_thread
+
+    @cached_property
+    def _rows(self) -> SparseRows:
+        return SparseRows(self.X)
+
+    def original(self) -> tuple[Any, bool]:
+        """X with 32-bit indices, which is all that foreign solvers take."""
+        X = self.X
+        if X.indices.dtype != np.int32:
+            if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+                raise ValueError(
+                    f"X stores {X.nnz} numbers, more than 2^31, which coordinate descent cannot "
+                    "take: set l1_ratio=0, or fit fewer rows."
+                )
+            index = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+            X = sparse.csr_array((X.data, *index), shape=X.shape)
+        return X, self.center
+
+    # -- what the data look like -------------------------------------------------------
+
+    def _mean(self) -> Array:
+        return column_sums(scaled(self.X, columns=self.m), self.weight) / self.total
+
+    def _within(self, low: float, high: float) -> bool:
+        sizes = np.abs(self.X.data)
+        fine = sizes.max(initial=0.0) < high and sizes.min(initial=1.0, where=sizes > 0) > low
+        return bool(fine)
+
+    def _column_sizes(self) -> Array:
+        return as_dense(abs(self.X).max(axis=0)).ravel()
+
+    def _tame_offset(self) -> None:
+        X, d = self.X, self.shape[1]
+        w = None if self.weight is None else np.repeat(self.weight, np.diff(X.indptr))
+        count = np.bincount(X.indices, minlength=d)
+        share = (count if w is None else np.bincount(X.indices, w, d)) / self.total
+        far = np.flatnonzero(share > FULL)
+        if len(far):  # of these, those with means that dwarf their spread
+            mean = self.to_X(self.mean)
+            squares = scaled(X, columns=self.m).data ** 2
+            squares = np.bincount(X.indices, squares if w is None else squares * w, d)
+            far = far[(self.total * mean * mean >= FULL * squares)[far]]
+        self.constant = count == 0
+        if len(far):
+            self.shift = np.zeros(d)
+            self.shift[far] = self.mean[far]
+            self.X = shifted(X, self.shift)
+            left = self.X[:, far]
+            self.drift = self.mean.copy()
+            self.drift[far] = column_sums(left, self.weight) / self.total
+            self.mean[far] += self.drift[far]
+            spread = as_dense(left.max(axis=0) - left.min(axis=0)).ravel()
+            self.constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
+
+    # -- the products ------------------------------------------------------------------
+
+    def matmat(self, V: Array) -> Array:
+        """Z V."""
+        U = self.weighted(self._rows @ self.to_X(V))
+        return self._project(U, out=U)
+
+    def rmatmat(self, U: Array) -> Array:
+        """Z'U."""
+        return self.to_X(self._rows.T @ self.weighted(self._project(U)))
+
+    def _sparse_cross(self, H: Any) -> Array:
+        S, Xt = H.counted(), self._rows.T
+        per_row = S.nnz / max(1, S.shape[0])
+        narrow = S.shape[1] * SPARSE_RATE < per_row * BLOCK_RATE
+        C = Xt @ S.toarray() if narrow else Xt.product(S)
+        C = self.to_X(C)
+        C -= np.outer(self.delta, H.sums)
+        return C
+
+    def _project(self, U: Array, out: Array | None = None) -> Array:
+        """U - r r'U / sum(w): centring where only n x k numbers are touched."""
+        if not self.center:
+            return U
+        r = np.ones(len(U), U.dtype) if self.r is None else self.r.astype(U.dtype)
+        means = (r @ U) / U.dtype.type(self.total)
+        return np.subtract(U, means if self.r is None else np.outer(r, means), out=out)
+
+    def _plain_gram(self) -> Array:
+        P = self._weighted_rows()
+        return P.T.product(P.X)
+
+    def _plain_outer(self) -> tuple[Array, Array]:
+        P = self._weighted_rows()
+        return P.product(P.T.X), P.X @ self.delta
+
+    def _weighted_rows(self) -> SparseRows:
+        """P."""
+        if self.weight is None and self.m is None:
+            return self._rows
+        return SparseRows(scaled(self.X, self.r, self.m))
+
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z."""
+        P = self._weighted_rows().X
+        sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
+        return np.maximum(sums - self.total * self.delta**2, 0.0)
+
+    def toarray(self) -> Array:
+        """Z; the caller has checked that it fits."""
+        dense = self.X.toarray() - (self.mean if self.shift is None else self.drift)
+        return self.weighted(dense if self.m is None else dense * self.m)
+
+    @property
+    def fast_in_single(self) -> bool:  # type: ignore[override]
+        """Whether the numbers, which no unit has changed then, are well inside of float32."""
+        return self._within(SMALLEST_SINGLE, 1 / SMALLEST_SINGLE)
+
+    @property
+    def products(self) -> str:  # type: ignore[override]
+        """Whether there is a compiled product, and it takes indices of this type."""
+        return "compiled" if compiled.product_of(self.X) else "scipy"
+
+    # -- costs -------------------------------------------------------------------------
+
+    @property
+    def decomposable(self) -> bool:  # type: ignore[override]
+        """Only what is small, as it is made dense."""
+        return may_be_dense(self.shape)
+
+    def seconds_for_passes(self, k: int) -> float:
+        """Every stored number counts."""
+        return 2 * int(self.X.nnz) * k / BLOCK_RATE
+
+    def seconds_for_gram(self) -> float:
+        """Squares of what is stored in the rows."""
+        rows = np.diff(self.X.indptr).astype(np.float64)
+        return float(rows @ rows) / SPARSE_RATE
+
+    def seconds_for_outer(self) -> float:
+        """Squares of what is stored in the columns."""
+        columns = np.bincount(self.X.indices, minlength=self.shape[1]).astype(np.float64)
+        return float(columns @ columns) / SPARSE_RATE
 
 
 def correlations(X: Any, T: Array, weight: Array | None = None) -> Array:

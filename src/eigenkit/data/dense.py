@@ -86,9 +86,6 @@ class Dense(Centered):
                 squares = sum_of_squares(P)
             return total if self.weight is None else self.weight[rows] @ P, squares
 
-    def _rescale_mean(self) -> None:
-        self.mean = self._mean() / np.broadcast_to(self.unit, self.shape[1:])
-
     def _within(self, low: float, high: float) -> bool:
         return bool(np.all((self._squares > low**2) & (self._squares < high**2)))
 
@@ -108,10 +105,8 @@ class Dense(Centered):
         return size
 
     def _tame_offset(self) -> None:
-        squares = self._squares
-        if self.weight is not None:
-            squares = self._weighted_squares()
-        mean = self._scaled(self.mean)
+        squares = self._squares if self.weight is None else self._weighted_squares()
+        mean = self.to_X(self.mean)
         if np.all(self.total * mean * mean < FULL * squares):
             return
         self.shift = self.mean
@@ -122,7 +117,7 @@ class Dense(Centered):
             np.maximum(high, P.max(axis=0), out=high)
             np.minimum(low, P.min(axis=0), out=low)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
-        noise = ROUNDING * np.abs(self._scaled(self.shift))
+        noise = ROUNDING * np.abs(self.to_X(self.shift))
         self.drift = drift / self.total / (1.0 if self.m is None else self.m)
         self.mean = self.shift + self.drift
         self.constant = high - low <= noise
@@ -184,7 +179,11 @@ class Dense(Centered):
 
         def product(part: slice) -> None:
             for rows, P in self._blocks(part):
-                _project(P, V, offset, out[rows])
+                if compiled.takes_dense(P, V.shape[1]):
+                    out[rows] = compiled.dense_gradient(P, V, offset[None, :], slope=False)[0]
+                else:
+                    np.matmul(P, V, out=out[rows])
+                    out[rows] -= offset
 
         thread_map(product, parts_of(*self.shape, V.shape[1]))
         return self.weighted(out)
@@ -221,12 +220,14 @@ class Dense(Centered):
         def sums(rows: slice, P: Array) -> tuple[Array, Array, Array]:
             """P'r gap, (r Z V)'(r Z V) and r'gap of some rows, with gap = r Z V - H."""
             own = None if H is None else H[rows]
-            if self.r is None:
-                ZV, slope = _gradient(P, V, offset, own)
+            if self.r is None and compiled.takes_dense(P, V.shape[1]):
+                ZV, slope = compiled.dense_gradient(P, V, offset[None, :], own)
                 drift = ZV.sum(axis=0) - (0.0 if own is None else own.sum(axis=0))
                 return slope, ZV.T @ ZV, drift
-            r = self.r[rows, None]
-            ZV = (P @ V - offset) * r
+            r = 1.0 if self.r is None else self.r[rows, None]
+            ZV = P @ V
+            ZV -= offset
+            ZV *= r
             gap = (ZV if own is None else ZV - own) * r
             return _cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
@@ -235,29 +236,22 @@ class Dense(Centered):
         return slope, square
 
     def _plain_gram(self) -> Array:
-        found = self._summed(lambda rows, P: P.T @ P, self.shape[1], weighted=True)
-        return np.asarray(found)
+        return np.asarray(self._summed(lambda _, P: P.T @ P, self.shape[1], weighted=True))
 
     def _plain_outer(self) -> tuple[Array, Array]:
         n, d = self.shape
-        K = np.zeros((n, n))
-        q = np.zeros(n)
+        K, q = np.zeros((n, n)), np.zeros(n)
         for columns in row_slices((d, n), 4 * BLOCK_BYTES):
-            P = self._some_columns(columns)
+            P = moved(np.array(self.X[:, columns], dtype=np.float64), self.shift, self.m, columns)
+            P = self.weighted(P)
             K += P @ P.T
             q += P @ self.delta[columns]
         return K, q
 
-    def _some_columns(self, columns: slice) -> Array:
-        P = np.array(self.X[:, columns], dtype=np.float64)
-        moved(P, self.shift, self.m, columns)
-        return P if self.r is None else P * self.r[:, None]
-
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
-        sums = self._squares
-        if self.shift is not None or self.m is not None or self.r is not None:
-            sums = self._weighted_squares()
+        plain = self.shift is None and self.m is None and self.r is None
+        sums = self._squares if plain else self._weighted_squares()
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
@@ -286,35 +280,8 @@ class Dense(Centered):
         return float(n) * n * d / DENSE_RATE
 
 
-# -- products of rows with few columns --------------------------------------------------
-
-
 def _cross(P: Array, U: Array) -> Array:
     """P'U."""
-    if _narrow(P, U.shape[1]):
+    if compiled.takes_dense(P, U.shape[1]):
         return compiled.dense_gradient(P, None, None, U)[1]
     return np.asarray((U.T @ P).T)
-
-
-def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
-    """``out = P V - 1 offset'``."""
-    if _narrow(P, V.shape[1]):
-        out[:] = compiled.dense_gradient(P, V, offset[None, :], slope=False)[0]
-    else:
-        np.matmul(P, V, out=out)
-        out -= offset
-
-
-def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
-    """Z = P V - 1 offset' and P'(Z - H)."""
-    if _narrow(P, V.shape[1]):
-        return compiled.dense_gradient(P, V, offset[None, :], H)
-    Z = P @ V
-    Z -= offset
-    gap = Z if H is None else Z - H
-    return Z, np.asarray((gap.T @ P).T)
-
-
-def _narrow(P: Array, k: int) -> bool:
-    """Whether the compiled products are the faster ones; with one column BLAS copies nothing."""
-    return 1 < k <= compiled.WIDEST and compiled.takes_dense(P)

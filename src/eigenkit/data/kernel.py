@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigenkit.data.matrices import SAFE_RANGE, column_sums, largest
-from eigenkit.data.protocol import Data
+from eigenkit.data.protocol import Data, one_sample
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
 from eigenkit.numerics.tolerances import EPS
 
@@ -46,6 +46,7 @@ class CenteredKernel(Data):
     """
 
     decomposable, plain = True, False
+    unit: float = 1.0
 
     def __init__(
         self,
@@ -60,7 +61,8 @@ class CenteredKernel(Data):
         self.rounding, self.eps = rounding, eps
         self.shape = (n, n)
         self.n_samples = n
-        self.weight = weight
+        self.weight, self.r = weight, None if weight is None else np.sqrt(weight)
+        self.one = 1.0 if weight is None else one_sample(weight)
         self.total = float(n if weight is None else weight.sum())
         self.constant = np.zeros(n, dtype=bool)
         size = largest(K)

@@ -5,6 +5,7 @@ Products with CSR matrices run in threads: scipy releases the interpreter while 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -237,6 +238,7 @@ def sparse_labels(Y: Array) -> sparse.csr_array | None:
 # -- products with a CSR matrix ---------------------------------------------------------
 
 
+@dataclass(eq=False)
 class SparseRows:
     """Products with a CSR matrix and with its transpose, in threads over blocks of rows.
 
@@ -246,9 +248,7 @@ class SparseRows:
     float32 blocks are made in float32, from a copy of the numbers in that precision.
     """
 
-    def __init__(self, X: sparse.csr_array) -> None:
-        self.X = X
-        self.shape: tuple[int, int] = X.shape
+    X: sparse.csr_array
 
     @cached_property
     def _blocks(self) -> list[slice]:
@@ -265,7 +265,7 @@ class SparseRows:
     @cached_property
     def _single(self) -> SparseRows:
         data = self.X.data.astype(np.float32)
-        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.shape))
+        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.X.shape))
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         if V.dtype == np.float32 and self.X.dtype != np.float32:
@@ -275,7 +275,7 @@ class SparseRows:
 
     def product(self, other: sparse.csr_array) -> Array:
         """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
-        out = np.empty((self.shape[0], other.shape[1]))
+        out = np.empty((self.X.shape[0], other.shape[1]))
 
         def fill(rows: slice) -> None:
             (self.X[rows] @ other).toarray(out=out[rows])
@@ -311,10 +311,10 @@ def sparse_product(X: sparse.csr_array, V: Array, blocks: list[slice] | None = N
     return out
 
 
-def add_transposed(out: Array, X: sparse.csr_array, U: Array, rows: slice = slice(None)) -> None:
-    """``out += X[rows].T @ U`` in this thread, where ``out`` is C-contiguous and large."""
-    one_kind = X.dtype == U.dtype == out.dtype and X.indices.dtype == X.indptr.dtype
-    if csc_matvecs is None or not one_kind:
+def add_transposed(out: Array, X: Any, U: Array, rows: slice = slice(None)) -> None:
+    """``out += X[rows].T @ U`` in this thread; for CSR X, into C-contiguous and large ``out``."""
+    one_kind = sparse.issparse(X) and X.dtype == U.dtype == out.dtype
+    if csc_matvecs is None or not one_kind or X.indices.dtype != X.indptr.dtype:
         out += X[rows].T @ U
         return
     U = np.ascontiguousarray(U)

@@ -26,6 +26,9 @@ from eigenkit.numerics.tolerances import precision
 SAMPLED = 256
 
 
+# Of all columns: means, sums of squares, the smallest and largest numbers, and the filled weight.
+OfColumns = tuple[Array, Array, Array, Array, Array]
+
 # The number of rows of a block, and checksums.
 Mark = tuple[int, int, int | None]
 
@@ -147,17 +150,14 @@ def _some(A: Any) -> bytes:
     return bytes(A[rows, columns].tobytes())
 
 
+@dataclass(frozen=True)
 class LocalPasses(Passes):
     """Passes in threads of this process.
 
-    Parameters
-    ----------
-    parts : callable
-        Gives an iterable of parts whenever it is called; a part is an iterable of blocks.
+    ``parts`` gives an iterable of parts whenever it is called; a part is an iterable of blocks.
     """
 
-    def __init__(self, parts: Callable[[], Iterable[Iterable[Any]]]) -> None:
-        self.parts = parts
+    parts: Callable[[], Iterable[Iterable[Any]]]
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         with one_blas_thread:
@@ -193,12 +193,14 @@ class Survey:
     @classmethod
     def of(cls, X: Any, weight: Array | None, m: Array | None = None) -> Survey:
         """The survey of some rows of X, or of X diag(m) where m is given."""
-        found = _of_sparse if sparse.issparse(X) else _of_dense
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            columns = found(X, weight, m)
+        (n, d), is_sparse = X.shape, sparse.issparse(X)
+        rows = np.diff(X.indptr).astype(np.float64) if is_sparse else np.full(n, float(d))
         counted = weight is None or bool(np.all(weight == np.rint(weight)))
-        total, eps = _total(X, weight), precision(X)
-        return cls(n_rows=X.shape[0], total=total, counted=counted, eps=eps, **columns)
+        total = float(n if weight is None else weight.sum())
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            columns = (_of_sparse if is_sparse else _of_dense)(X, weight, m, total)
+        about = is_sparse, float(rows @ rows), precision(X)
+        return cls(n, int(rows.sum()), total, counted, *columns, *about)
 
     def merge(self, other: Survey) -> Survey:
         """The survey of the rows of both."""
@@ -232,17 +234,12 @@ def survey_of(blocks: Iterable[Any], m: Array | None = None) -> Survey | None:
     return merged((Survey.of(X, weight, m) for X, _, weight in blocks))
 
 
-def _total(X: Any, weight: Array | None) -> float:
-    return float(X.shape[0] if weight is None else weight.sum())
-
-
 # What follows takes as many numbers at a time as stay in the cache, as they are looked at again and
 # again: from memory, and with results in fresh memory, two processes would wait for each other.
 
 
-def _of_dense(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
-    n, d = X.shape
-    total, w = _total(X, weight), np.ones(n) if weight is None else weight
+def _of_dense(X: Any, weight: Array | None, m: Array | None, total: float) -> OfColumns:
+    (n, d), w = X.shape, np.ones(len(X)) if weight is None else weight
     slices = row_slices(X.shape, BLOCK_BYTES)
     room = np.empty((min(slices[0].stop, n), d))
     sums, squares, gaps = np.zeros((3, d))
@@ -257,16 +254,7 @@ def _of_dense(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
     for rows in slices:
         P = _numbers(X[rows], m, room)
         gaps += w[rows] @ np.subtract(P, mean, out=room[: len(P)])
-    return {
-        "n_stored": n * d,
-        "mean": mean + gaps / total,
-        "squares": squares,
-        "low": low,
-        "high": high,
-        "filled": np.full(d, total),
-        "is_sparse": False,
-        "squared_rows": float(n) * d * d,
-    }
+    return mean + gaps / total, squares, low, high, np.full(d, total)
 
 
 def _numbers(X: Any, m: Array | None, room: Array) -> Array:
@@ -280,9 +268,9 @@ def _numbers(X: Any, m: Array | None, room: Array) -> Array:
     return P
 
 
-def _of_sparse(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
-    d, counts = X.shape[1], np.diff(X.indptr)
-    each = None if weight is None else np.repeat(weight, counts)
+def _of_sparse(X: Any, weight: Array | None, m: Array | None, total: float) -> OfColumns:
+    d = X.shape[1]
+    each = None if weight is None else np.repeat(weight, np.diff(X.indptr))
     rows = np.zeros(d, dtype=np.intp)
     filled, sums, squares = np.zeros((3, d))
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
@@ -303,13 +291,5 @@ def _of_sparse(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
         np.add.at(sums, index, weighted)
         np.add.at(squares, index, np.multiply(weighted, data, out=weighted))
     gap = rows < X.shape[0]
-    return {
-        "n_stored": X.nnz,
-        "mean": sums / _total(X, weight),
-        "squares": squares,
-        "low": np.where(gap, np.minimum(low, 0.0), low),
-        "high": np.where(gap, np.maximum(high, 0.0), high),
-        "filled": rows.astype(np.float64) if each is None else filled,
-        "is_sparse": True,
-        "squared_rows": float(counts.astype(np.float64) @ counts),
-    }
+    low[gap], high[gap] = np.minimum(low[gap], 0.0), np.maximum(high[gap], 0.0)
+    return sums / total, squares, low, high, filled if each is not None else rows.astype(np.float64)

@@ -3,21 +3,33 @@
 A kind of data is a matrix Z of n rows (samples) that is never formed. A *direction* is whatever
 ``rmatmat`` returns: d numbers a column for features, n dual coefficients for a kernel. Solvers
 combine directions linearly and take their inner products by ``inner``; so the code of the linear
-methods is that of the kernel methods too.
+methods is that of the kernel methods too. Row weights and the units of columns are at home here.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.matrices import centered_columns, sum_of_squares
+from eigenkit.data.matrices import (
+    SAFE_RANGE,
+    SCALABLE,
+    centered_columns,
+    check_size,
+    sum_of_squares,
+)
 from eigenkit.data.targets import SparseTarget
-from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
+from eigenkit.numerics.linalg import (
+    Array,
+    eigenpairs,
+    fixed_start,
+    power_norm,
+    power_of_two,
+    truncated_svd,
+)
 from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
 
@@ -36,21 +48,30 @@ def one_sample(weight: Array | None) -> float:
 class Data:
     """Centred, weighted data Z (n x d).
 
-    A kind sets the attributes down to ``n_samples`` and defines ``matmat``, ``rmatmat``, ``ridge``,
-    ``to_X`` and ``seconds_for_passes``; that is enough for an iterative solver. Everything else has
-    a default, which a kind replaces where it knows better, or can do more.
+    A kind sets the attributes down to ``n_samples`` and defines ``matmat``, ``rmatmat`` and
+    ``seconds_for_passes``; that is enough for an iterative solver. Everything else has a default,
+    which a kind replaces where it knows better, or can do more.
 
     Attributes
     ----------
     shape : (n, d)
     weight : array of shape (n,) or None
         Row weights w; ``total`` is their sum, ``freedom`` that less one sample.
+    r : array of shape (n,) or None
+        The roots of the weights.
+    one : float
+        What one sample weighs, see :func:`one_sample`.
     mean : array of shape (d,)
         Of the rows of X, in its units.
     constant : array of bool, of shape (d,)
         Columns that do not vary.
     n_samples : int
         How many samples stand behind the rows: what is rounding follows from that.
+    unit : float or array of shape (d,)
+        What the columns of X were multiplied by, so that squares neither overflow nor vanish.
+    m : array of shape (d,), or None
+        The same for every column, and zero for constant ones: Z has the columns of X diag(m).
+        None for 1.
     eps : float
         The precision of the numbers as they were given: their distance at 1.
     decomposable : bool
@@ -71,10 +92,14 @@ class Data:
 
     shape: tuple[int, int]
     weight: Array | None
+    r: Array | None = None
+    one: float = 1.0
     total: float
     mean: Array
     constant: np.ndarray
     n_samples: int
+    unit: float | Array = 1.0
+    m: Array | None = None
     eps: float = EPS
     decomposable: bool = False
     fast_in_single: bool = False
@@ -155,17 +180,39 @@ class Data:
 
     # -- units -------------------------------------------------------------------------
 
+    def _find_unit(self, sizes: Array, one_unit: bool) -> bool:
+        """Set m where squares of columns of these sizes would overflow or vanish; whether it is."""
+        judged = sizes.max(initial=0.0) if one_unit else sizes
+        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
+            return False
+        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
+        self.unit = 1.0 / power_of_two(judged)
+        self.m = np.broadcast_to(self.unit, sizes.shape).copy()
+        return True
+
     def ridge(self, alpha: float) -> float | Array:
         """The ridge alpha on directions of X as one on directions of Z: a number, or one each."""
-        lacks(self, "ridge")
+        if alpha == 0:
+            return 0.0
+        with np.errstate(over="ignore", under="ignore"):
+            ridge = alpha * self.unit * self.unit
+        if not np.all(np.isfinite(ridge)):
+            raise ValueError(
+                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
+                "much smaller: scale X to sizes near 1, or give a smaller alpha."
+            )
+        return ridge
 
     def to_X(self, W: Array) -> Array:
-        """Directions of Z as directions of X: scores are (X - mean) to_X(W)."""
-        lacks(self, "to_X")
+        """Directions of Z as directions of X, diag(m) W: scores are (X - mean) to_X(W)."""
+        if self.m is None:
+            return W
+        m = self.m.astype(W.dtype, copy=False)
+        return W * (m if W.ndim == 1 else m[:, None])
 
     def from_X(self, W: Array) -> Array:
-        """Directions of X as directions of Z; Z'H as Xc'H."""
-        return W
+        """Directions of X as directions of Z, diag(1 / unit) W; Z'H as Xc'H."""
+        return W if self.m is None else (W.T / self.unit).T
 
     def in_one_unit(self) -> Data:
         """The same data with one factor for all columns, for where their units matter."""
@@ -175,33 +222,23 @@ class Data:
         """The same data, with directions whose inner products take no pass over the data."""
         return self
 
-    @cached_property
+    @property
     def units(self) -> Array:
-        """The factors by which the columns of X were multiplied; constant columns have one too.
+        """The unit of every column, constant or not.
 
         Where they are all the same, singular values of Z are those of X times the first.
         """
-        return np.ones(self.shape[1])
-
-    @cached_property
-    def r(self) -> Any:
-        """The roots of the weights; None without weights."""
-        return None if self.weight is None else np.sqrt(self.weight)
+        return np.broadcast_to(self.unit, self.shape[1:])
 
     def weighted(self, U: Array) -> Array:
         """diag(r) U."""
-        if self.weight is None:
+        if self.r is None:
             return U
         return np.asarray(U * self.r.astype(U.dtype, copy=False)[:, None])
 
     def unweighted(self, U: Array) -> Array:
         """diag(r)^-1 U."""
         return U if self.r is None else U / self.r[:, None]
-
-    @cached_property
-    def one(self) -> float:
-        """What one sample weighs; set explicitly if the weights do not determine it."""
-        return one_sample(self.weight)
 
     @property
     def freedom(self) -> float:
@@ -253,7 +290,7 @@ class Data:
 
     def rounded_squares(self, V: Array, ridge: float | Array) -> Array:
         """The squares of :meth:`floor` and, of the directions themselves, ridge |v|^2."""
-        return np.asarray(self.floor(V) ** 2 + along(V, np.sqrt(ridge)) ** 2)
+        return np.asarray(along(V, self.grain()) ** 2 + along(V, np.sqrt(ridge)) ** 2)
 
     def triplets(self) -> tuple[Array, Array, Array]:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding.

@@ -108,13 +108,12 @@ class SparseTarget:
         return U if self.weight is None else U * np.sqrt(self.weight)[:, None]
 
 
+@dataclass(eq=False)
 class _Transposed:
     """H' = (S - 1 mean')' diag(r)."""
 
+    H: SparseTarget
     __array_ufunc__ = None
-
-    def __init__(self, H: SparseTarget) -> None:
-        self.H = H
 
     def __matmul__(self, U: Any) -> Array:
         if U is self.H:

@@ -7,8 +7,13 @@ source, and gives a :class:`Dataset`; the ``make_`` functions draw data of any s
 from __future__ import annotations
 
 from eigenkit.datasets._generators import make_ndc, make_noise, make_planted
-from eigenkit.datasets._load import dataset_names, describe_dataset, load_dataset
-from eigenkit.datasets._store import Dataset, data_folder
+from eigenkit.datasets._load import (
+    Dataset,
+    data_folder,
+    dataset_names,
+    describe_dataset,
+    load_dataset,
+)
 from eigenkit.exceptions import DatasetNotFound
 
 __all__ = [

@@ -23,7 +23,6 @@ from scipy import sparse
 
 from eigenkit.data import stored
 from eigenkit.datasets._sources import Entry, Fetched, Files, OpenML
-from eigenkit.datasets._store import Dataset, Splits
 from eigenkit.exceptions import DatasetNotFound
 from eigenkit.files import Reading, open_file, read
 from eigenkit.files._streams import Origin
@@ -136,20 +135,25 @@ _TIMEOUT = 60.0
 _OPENML = "https://www.openml.org/api/v1/json/data/"
 _CHUNK = 2**18
 
+Splits = list[tuple[np.ndarray, np.ndarray]]
+Found = tuple[Any, np.ndarray, Splits, dict[str, np.ndarray]]
 _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
-def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Dataset:
-    """The data set from its source; DatasetNotFound if it cannot be read, or differs."""
+def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Found:
+    """X, the target, splits and other arrays; DatasetNotFound if they cannot be read, or differ."""
     try:
-        X, target, arrays = _read(source, entry)
+        if isinstance(source, OpenML):
+            X, target, arrays = _from_openml(source)
+        else:
+            X, target, arrays = _from_files(source, entry)
     except (OSError, ValueError, HTTPException) as error:
         raise DatasetNotFound(f"{source.address} cannot be read ({_cause(error)})") from error
     problem = difference(X, target, KNOWN[name].whole)
     if problem:
         raise DatasetNotFound(f"the data at {source.address} are not this set ({problem})")
     _check_digest(name, source, digest(X, target), sha256 or KNOWN[name].digest)
-    return Dataset(name, X, target, _splits(name, X, target), arrays, entry.origin)
+    return X, target, _splits(name, X, target), arrays
 
 
 def _cause(error: Exception) -> str:
@@ -176,10 +180,8 @@ def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None
 def _splits(name: str, X: Any, target: np.ndarray) -> Splits:
     """The usual split, if the training part comes first as it should."""
     known = KNOWN[name].train
-    if known is None:
-        return []
-    n = known.shape[0]
-    if difference(X[:n], target[:n], known):
+    n = 0 if known is None else known.shape[0]
+    if known is None or difference(X[:n], target[:n], known):
         return []
     return [(np.arange(n), np.arange(n, len(target)))]
 
@@ -187,35 +189,26 @@ def _splits(name: str, X: Any, target: np.ndarray) -> Splits:
 # -- sources ----------------------------------------------------------------------------
 
 
-def _read(source: Fetched, entry: Entry) -> _Parts:
-    return _from_openml(source) if isinstance(source, OpenML) else _from_files(source, entry)
-
-
 def _from_openml(source: OpenML) -> _Parts:
     with tempfile.TemporaryDirectory(prefix="eigenkit-") as folder:
         about, path = Path(folder) / "about.json", Path(folder) / "data.arff"
         _download(f"{_OPENML}{source.data_id}", about)
-        described = _description(about)
+        found = json.loads(about.read_bytes())
+        described = found.get("data_set_description") if isinstance(found, dict) else None
+        if not isinstance(described, dict) or not described.get("default_target_attribute"):
+            raise OSError("it does not describe a set with a target")
         _download(str(described.get("url", "")), path)
         _check_expanded(path)
         targets = _names(described.get("default_target_attribute"))
         others = _names(described.get("row_id_attribute"))
         others += _names(described.get("ignore_attribute"))
         options = Reading(format="arff", text=targets, ignore=others, max_bytes=_MOST_EXPANDED)
-        found = read(open_file(str(path), options))
-    cells = np.array([found.text[name] for name in targets], dtype=object).T
+        table = read(open_file(str(path), options))
+    cells = np.array([table.text[name] for name in targets], dtype=object).T
     target = source.decode(cells[:, 0] if len(targets) == 1 else cells)
     arrays = {"label_names": np.array(targets)} if target.ndim == 2 else {}
-    X, target = (np.roll(part, -source.first_row, axis=0) for part in (found.X, target))
+    X, target = (np.roll(part, -source.first_row, axis=0) for part in (table.X, target))
     return X, target, arrays
-
-
-def _description(path: Path) -> dict[str, Any]:
-    found = json.loads(path.read_bytes())
-    described = found.get("data_set_description") if isinstance(found, dict) else None
-    if not isinstance(described, dict) or not described.get("default_target_attribute"):
-        raise OSError("it does not describe a set with a target")
-    return described
 
 
 def _names(given: Any) -> tuple[str, ...]:
@@ -229,9 +222,7 @@ def _from_files(source: Files, entry: Entry) -> _Parts:
         paths = [Path(folder) / name for name in source.names]
         for path in paths:
             _download(source.folder + path.name, path)
-        if source.format == "svmlight":
-            return _svmlight(paths[0], entry)
-        return _table(paths, source)
+        return _svmlight(paths[0], entry) if source.format == "svmlight" else _table(paths, source)
 
 
 def _download(url: str, path: Path) -> None:

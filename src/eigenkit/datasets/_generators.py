@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import check_count, check_real, random_of
+from eigenkit.shell import check_count, check_real, random_of, refuse
 
 # make_planted: the share of samples that have a label, and of numbers that are not zero.
 _SHARE = 0.3
@@ -170,10 +170,8 @@ def make_planted(
     k = check_count("n_labels", n_labels)
     q = check_count("n_informative", n_informative)
     if q > min(d, k):
-        raise ValueError(
-            f"n_informative={q} is not valid: give at most the number of features ({d}) and of "
-            f"labels ({k})."
-        )
+        most = f"at most the number of features ({d}) and of labels ({k})"
+        refuse("n_informative", q, most)
     noise = check_real("noise", noise)
     random = random_of(random_state)
     subspace = np.linalg.qr(random.standard_normal((d, q)))[0]

@@ -88,18 +88,13 @@ def _labels(target: np.ndarray) -> np.ndarray:
     return np.asarray(target == "TRUE", dtype=np.int64)
 
 
-def _signs(positive: str) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda target: np.where(target == positive, 1, -1)
-
-
-def _digits(target: np.ndarray) -> np.ndarray:
-    """Digits that are stored as the numbers 1 to 10."""
-    return target.astype(np.int64) - 1
-
-
 def _disease(target: np.ndarray) -> np.ndarray:
     """+1 for any grade of a disease above 0."""
     return np.where(target > 0, 1, -1)
+
+
+def _signs(positive: str) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda target: np.where(target == positive, 1, -1)
 
 
 _IDA = (
@@ -153,7 +148,7 @@ SETS: dict[str, Entry] = {
         "10 classes",
         "Handwritten digits of the US postal service, 16 x 16 grey values in [-1, 1]: the papers' "
         "data, with the usual split 7291/2007.",
-        OpenML(41082, _digits),
+        OpenML(41082, lambda stored: stored.astype(np.int64) - 1),  # from 1 to 10
     ),
     "satimage": Entry(
         (6435, 36),

@@ -210,13 +210,19 @@ def ahead(
         return
     coming: deque[tuple[Item, Future[Result]]] = deque()
     failure: list[Exception] = []
+
+    def first() -> tuple[Item, Result]:
+        item, work = coming.popleft()
+        # What no thread has begun, as all of them are busy, is done here.
+        return item, function(item) if work.cancel() else work.result()
+
     try:
         for item in _until(failure, items):
             coming.append((item, _pool(os.getpid()).submit(function, item)))
             if len(coming) >= most:
-                yield _finished(function, *coming.popleft())
+                yield first()
         while coming:
-            yield _finished(function, *coming.popleft())
+            yield first()
         for error in failure:
             raise error
     finally:
@@ -229,13 +235,6 @@ def _until(failure: list[Exception], items: Iterable[Item]) -> Iterator[Item]:
         yield from items
     except Exception as error:
         failure.append(error)
-
-
-def _finished(
-    function: Callable[[Item], Result], item: Item, work: Future[Result]
-) -> tuple[Item, Result]:
-    # What no thread has begun, as all of them are busy, is done here.
-    return item, function(item) if work.cancel() else work.result()
 
 
 def tree_sum(values: Iterable[Any]) -> Any:

@@ -41,13 +41,17 @@ def available() -> bool:
 
 def takes_gradients() -> bool:
     """Whether the processor has what the gradients and the sums of dense rows are compiled for."""
-    return available() and _has_vectors()
+    usable: Any = getattr(_library(), "dense_rows_usable", None)
+    return available() and usable is not None and bool(usable())
 
 
-def takes(X: Any) -> bool:
-    """Whether :func:`rows_product` does products with this CSR matrix."""
-    same = X.indptr.dtype == X.indices.dtype
-    return same and available() and _function(X.dtype.name, X.indices.dtype.name) is not None
+def product_of(X: Any) -> Any:
+    """The function with which :func:`rows_product` does products with this CSR matrix, or None."""
+    name = f"csr_product_{X.dtype.name}_{X.indices.dtype.name}"
+    if X.indptr.dtype != X.indices.dtype or not available() or not hasattr(_library(), name):
+        return None
+    index = "i" if X.indices.dtype == np.int32 else "q"
+    return _typed(name, f"{index}{index}ppppqp")
 
 
 def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], None] | None:
@@ -58,9 +62,9 @@ def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], No
     """
     arrays = X.indptr, X.indices, X.data, V, out
     one_kind = X.dtype == V.dtype == out.dtype and _plain(arrays)
-    if not one_kind or not takes(X):
+    call = product_of(X) if one_kind else None
+    if call is None:
         return None
-    call = _function(X.dtype.name, X.indices.dtype.name)
     *given, end = (array.ctypes.data for array in arrays)
     k, stride = V.shape[1], out.strides[0]
 
@@ -105,7 +109,7 @@ def add_gradient(
     """
     k, given = V.shape[1], (X.indptr, X.indices, X.data, V, offset, r, S, drift, square)
     fits = k % 4 == 0 and 0 < k <= WIDEST_SPARSE
-    if not (fits and takes_gradients() and takes(X) and _plain(given)):
+    if not (fits and takes_gradients() and product_of(X) and _plain(given)):
         return False
     if any(A is not None and A.dtype != np.float64 for A in given[2:]):
         return False
@@ -160,11 +164,11 @@ def dense_sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, squares
 
 
-def takes_dense(X: np.ndarray) -> bool:
-    """Whether the dense functions take X, with up to WIDEST columns."""
+def takes_dense(X: np.ndarray, k: int = 2) -> bool:
+    """Whether the dense functions take X with k columns; with one, BLAS copies nothing."""
     plain = X.dtype == np.float64 and X.dtype.isnative and X.flags.aligned
     whole_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0
-    return plain and whole_rows and takes_gradients()
+    return 1 < k <= WIDEST and plain and whole_rows and takes_gradients()
 
 
 # What the columns of a table are to :func:`read_table`.
@@ -231,12 +235,6 @@ def _powers() -> np.ndarray:
     return np.array([[float(p), float(p - int(float(p))), 1 / p] for p in powers])
 
 
-@cache
-def _has_vectors() -> bool:
-    usable: Any = getattr(_library(), "dense_rows_usable", None)
-    return usable is not None and bool(usable())
-
-
 _KINDS: dict[str, Any] = {
     "i": ctypes.c_int32,
     "q": ctypes.c_int64,
@@ -283,11 +281,3 @@ def _is_current(library: Any, source: Path) -> bool:
         return True
     made = getattr(library, "compiled_from", None)
     return made is not None and made() & 0xFFFFFFFF == crc32(source.read_bytes())
-
-
-@cache
-def _function(real: str, index: str) -> Any:
-    """The function for these types, None if there is none."""
-    name = f"csr_product_{real}_{index}"
-    first = {"int32": "i", "int64": "q"}.get(index, "")
-    return _typed(name, f"{first}{first}ppppqp") if hasattr(_library(), name) else None
