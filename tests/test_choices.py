@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -264,8 +266,9 @@ def test_no_distance_is_told_from_a_small_one():
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_rank_on_a_span_does_not_depend_on_the_unit_of_the_target(unit, rng):
-    WBW, WC = np.eye(3), np.diag([1.0, 1e-4, 1e-8])[:, :3]
-    T, values, basis = stages.ritz(WBW, unit * WC)
+    WBW, WC = 4 * np.eye(3), 2 * np.diag([1.0, 1e-4, 1e-8])[:, :3]
+    span = SimpleNamespace(square=WBW, cross=unit * WC, changed=lambda change: change(np.eye(3)))
+    T, values, basis = stages.rayleigh_ritz(span, None, None)
     np.testing.assert_allclose(values, unit**2 * np.array([1.0, 1e-8]), rtol=1e-9)
     assert T.shape == basis.shape == (3, 2)
 

@@ -306,13 +306,13 @@ def test_the_error_of_a_mixture_is_its_first_step_of_refinement(rng):
     step = np.linalg.norm(E @ mix) / np.linalg.norm((W + E) @ mix)
     assert normal.error(W + E, T) == pytest.approx(step, rel=1e-6)
     for found in (normal.refined(W, T), normal.settled(W, T)):
-        np.testing.assert_allclose(found[0], W, atol=1e-12)
-        np.testing.assert_allclose(found[1], B @ W, atol=1e-11)
-        np.testing.assert_allclose(found[2], W.T @ B @ W, atol=1e-11)
-    near, slope, inner = normal.refined(W + 1e-5 * E, T)  # one step, and no residual after it
-    np.testing.assert_allclose(near, W, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(slope, B @ W, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(inner, W.T @ B @ W, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(found.W, W, atol=1e-12)
+        np.testing.assert_allclose(found.BW, B @ W, atol=1e-11)
+        np.testing.assert_allclose(found.square, W.T @ B @ W, atol=1e-11)
+    near = normal.refined(W + 1e-5 * E, T)  # one step, and no residual after it
+    np.testing.assert_allclose(near.W, W, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(near.BW, B @ W, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(near.square, W.T @ B @ W, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("method", list(REGRESSIONS))
@@ -333,7 +333,7 @@ def test_ridges_in_units_of_their_own(method, units, rng):
             assert alpha == 0.0 or method == "lsqr"
             continue
         T = np.eye(2)
-        W = answer.settle(T)[0]
+        W = answer.settle(T).W
         np.testing.assert_allclose(Z.to_X(W) * np.array(units)[:, None], true, rtol=1e-6, atol=1e-9)
 
 

@@ -31,6 +31,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, largest_first, orthonormalize, ratio
 from eigenkit.numerics.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.solvers.directions import Directions
 from eigenkit.solvers.stages import Settings, finish, regress
 
 
@@ -87,7 +88,7 @@ def _runs(
     if smooth:
         first = Pencil(Z, T, smooth[0])
         for found, report in regress([first.at(alpha) for alpha in smooth], settings):
-            done[found.problem.alpha] = found.settle(whole)[0], report
+            done[found.problem.alpha] = found.settle(whole).W, report
     if sparse:
         answers, sweeps = coordinate_descent(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
@@ -114,7 +115,7 @@ def _ordered(
     basis = ratio(cross, np.sqrt(values))
     BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
     report = replace(report, equivalent=exact)
-    return finish(pencil, Solution(W[:, order], values, basis, report, gram), BW)
+    return finish(Directions(pencil, W[:, order], BW), values, basis, report, gram)
 
 
 # -- the lasso -------------------------------------------------------------------------------

@@ -26,8 +26,10 @@ matter. All candidates reach the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +46,7 @@ from eigenkit.numerics.tolerances import (
 )
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import reduction
-from eigenkit.solvers.krylov import Dual
+from eigenkit.solvers.directions import Directions, Span
 
 # Conjugate gradients hardly ever take fewer iterations than this.
 FEW = 8
@@ -61,17 +63,15 @@ CANCELLATION = 1e-11
 # Where refinement no longer converges, W is found if the last step was smaller than this.
 STALLED = 1e-6
 
-# W, B W and W'B W
-Settled = tuple[Array, Array, Array]
-# The same, eigenvalues and basis; W alone where it solves the pencil as it is
-Components = tuple[Array, Array | None, Array | None, Array, Array]
+# Directions, and the eigenvalues and basis that belong to them.
+Solved = tuple[Span, Array, Array]
 
 
 @dataclass(frozen=True)
 class Regression:
     """W1 (d x k) of a problem, which ``find`` gives, how it came about, and 1/cond(B).
 
-    ``dual`` holds W1 by its dual coefficients, where the method has found those.
+    Enter ``threads`` while working with it.
     """
 
     problem: Pencil
@@ -79,23 +79,28 @@ class Regression:
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
-    dual: Dual | None = None
+    threads: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     @cached_property
     def W1(self) -> Array:
         """The regression itself, when it is asked for."""
         return self.find()
 
-    def settle(self, T: Array) -> Settled:
-        """W = W1 T, B W and W'B W."""
-        W = self.W1 @ T
-        return W, *self.problem.forms(W)
+    @property
+    def cross(self) -> Array:
+        """C'W1."""
+        return self.problem.Z.inner(self.problem.C, self.W1)
 
-    def components(self, count: int | None) -> Components:
+    def settle(self, T: Array) -> Span:
+        """W1 T."""
+        W = self.W1 @ T
+        return Directions(self.problem, W, *self.problem.forms(W))
+
+    def components(self, count: int | None) -> Solved:
         """The first components, or all for None."""
-        values, basis = diagonalize(self.problem.Z.inner(self.problem.C, self.W1))
+        values, basis = diagonalize(self.cross)
         values, basis = values[:count], basis[:, :count]
-        return *self.settle(basis / np.sqrt(values)), values, basis
+        return self.settle(basis / np.sqrt(values)), values, basis
 
 
 def diagonalize(D: Array) -> tuple[Array, Array]:
@@ -217,7 +222,7 @@ def _primal(problem: Pencil, G: Array) -> Regression | None:
     if rcond > TOLD_APART:
         return normal
     found = normal.refined(normal.W1, np.eye(M.shape[1]))
-    return None if found is None else Regression(problem, lambda: found[0], rcond=rcond)
+    return None if found is None else Regression(problem, lambda: found.W, rcond=rcond)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,19 +236,19 @@ class _NormalEquations(Regression):
     factor: Cholesky
     M: Array
 
-    def settle(self, T: Array) -> Settled:
+    def settle(self, T: Array) -> Span:
         return self.settled(self.W1 @ T, T) or super().settle(T)
 
-    def components(self, count: int | None) -> Components:
+    def components(self, count: int | None) -> Solved:
         U, s, V = first_triplets(self.M, count)
         found = self.settled(self.factor.back(U), V / s)
-        return super().components(count) if found is None else (*found, s**2, V)
+        return super().components(count) if found is None else (found, s**2, V)
 
-    def settled(self, W: Array, T: Array) -> Settled | None:
+    def settled(self, W: Array, T: Array) -> Directions | None:
         """W = W1 T as it is if that is good enough, checked with one column and one pass."""
         if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
             BW = self.G @ W + damped(self.problem.ridge, W)
-            return W, BW, W.T @ BW
+            return Directions(self.problem, W, BW, W.T @ BW)
         return self.refined(W, T)
 
     def error(self, W: Array, T: Array) -> float:
@@ -255,7 +260,7 @@ class _NormalEquations(Regression):
         step = self.factor.solve(-slope - damped(self.problem.ridge, V))
         return float(np.linalg.norm(step) / np.linalg.norm(V))
 
-    def refined(self, W: Array, T: Array) -> Settled | None:
+    def refined(self, W: Array, T: Array) -> Directions | None:
         """W with the digits that the Gram matrix has lost, by residuals for the targets H T.
 
         B W and W'B W come from the pass over the data that gave the last residual; what the last
@@ -279,7 +284,7 @@ class _NormalEquations(Regression):
         B_step = self.G @ step + damped_step
         across = V.T @ B_step
         inner = square + V.T @ damped_V + across + across.T
-        return refined, CT + slope + damped_V + B_step, inner
+        return Directions(self.problem, refined, CT + slope + damped_V + B_step, inner)
 
 
 def dual_cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
@@ -341,31 +346,21 @@ def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> 
 def svd(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
     reduce = reduction(problems[0].compressed())
-    return [_Reduced.of(problem, *reduce(problem.ridge)) for problem in problems]
+    found: list[Regression | None] = []
+    for problem in problems:
+        F, M, rcond = reduce(problem.ridge)
+        found.append(_Reduced(problem, partial(np.matmul, F, M), rcond=rcond**2, F=F, M=M))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reduced(Regression):
-    """In coordinates where the pencil is M M' and B is I."""
+    """In coordinates F where the pencil is M M' and B is I."""
 
     F: Array
     M: Array
 
-    @classmethod
-    def of(cls, problem: Pencil, F: Array, M: Array, rcond: float) -> _Reduced:
-        """From the coordinates, and 1/cond of Z."""
-        return cls(problem, lambda: F @ M, rcond=rcond**2, F=F, M=M)
-
-    def components(self, count: int | None) -> Components:
-        W, values, basis = components(self.F, self.M)
-        return W, None, None, values, basis
-
-
-def components(F: Array, M: Array) -> tuple[Array, Array, Array]:
-    """W, eigenvalues and basis of the pencil in coordinates where it is M M' and B is I.
-
-    The singular values of M and not the eigenvalues of M M': those of small components would
-    be lost in the rounding of the large ones.
-    """
-    U, s, V = first_triplets(M, None)
-    return F @ U, s**2, V
+    def components(self, count: int | None) -> Solved:
+        """All components: those of small eigenvalues would be lost in M M', but not in M."""
+        U, s, V = first_triplets(self.M, None)
+        return Directions(self.problem, self.F @ U), s**2, V
