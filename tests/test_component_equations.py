@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from types import SimpleNamespace
 
@@ -84,13 +84,13 @@ def test_scores_are_rounding_up_to_the_grain_of_either_side(rng):
             for share in (0.99, 1.01):
                 # the grain of X beside scores of Y, and the other way round
                 x = _cross(X, Y, grain=share * covariance / t, gram=gram)
-                assert x.is_rounding(w, c, covariance) is (share > 1)
+                assert x.is_rounding(w, c, covariance, x.yy) is (share > 1)
                 y = _cross(X, Y, grain_y=share * covariance / s, gram=gram)
-                assert y.is_rounding(w, c, covariance) is (share > 1)
+                assert y.is_rounding(w, c, covariance, y.yy) is (share > 1)
     whole = np.sqrt(np.sum(X**2))
     sure = _cross(X, Y, grain_y=0.99 / whole, gram=False)
     sure = replace(sure, sides=None)  # no data
-    assert sure.is_rounding(w, c, 1.0) is False
+    assert sure.is_rounding(w, c, 1.0, sure.yy) is False
 
 
 def test_small_scores_are_multiplied_from_the_data(rng):
@@ -109,11 +109,12 @@ def test_small_scores_are_multiplied_from_the_data(rng):
 
 
 def test_products_with_the_data_are_made_in_their_threads(rng):
-    held = nullcontext()
     for gram in (True, False):
-        cross = _cross(*rng.normal(size=(2, 9, 3)), gram=gram)
-        cross.X.threads = held
-        assert (cross.threads() is held) is not gram
+        cross, entered = _cross(*rng.normal(size=(2, 9, 3)), gram=gram), []
+        cross.X.threads = ExitStack()
+        cross.X.threads.callback(entered.append, "left")
+        decompose(cross, 1, "regression")
+        assert bool(entered) is not gram
 
 
 def _scaling(Z, squares, freedom, scale):

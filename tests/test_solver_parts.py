@@ -118,8 +118,7 @@ def test_axes_are_as_many_as_are_asked_for_and_there(rng):
 
 def _ritz(B, C):
     """T, eigenvalues and basis on a span with W'B W = B and W'C = C."""
-    I = np.eye(len(B))
-    span = SimpleNamespace(square=B, cross=C, changed=lambda change: change(I))
+    span = SimpleNamespace(square=B, cross=C, turned=lambda T: T)
     return stages.rayleigh_ritz(span, None, None)
 
 

@@ -39,8 +39,12 @@ def singular_pairs(
     ``count`` may be left out.
     """
     few = count is not None and factor.shape[1] > JACOBI_ORDER
-    found = _plain_pairs(X.cross(Y), count) if few else None
-    W, s, C = found or _graded_pairs(X, Y, factor)
+    if few and (found := _plain_pairs(X.cross(Y), count)):
+        W, s, C = found
+    else:
+        V = graded_svd(triangular_factor(factor))[2]
+        W, s, C = graded_svd(X.rmatmat(Y @ V))
+        C = V @ C
     # Scores of X are at least as long as the covariance divided by the length of those of Y.
     keep = s > X.floor(W) * np.linalg.norm(factor @ C, axis=0)
     return W[:, keep], s[keep], C[:, keep]
@@ -52,12 +56,6 @@ def _plain_pairs(S: Array, count: int | None) -> tuple[Array, Array, Array] | No
         W, s, Ct = sla.svd(S, full_matrices=False)
     W, s, C = W[:, :count], s[:count], Ct[:count].T
     return (W, s, C) if s[-1] > TWELVE_DIGITS * s[0] else None
-
-
-def _graded_pairs(X: Data, Y: Any, factor: Array) -> tuple[Array, Array, Array]:
-    _, _, V = graded_svd(triangular_factor(factor))
-    W, s, C = graded_svd(X.rmatmat(Y @ V))
-    return W, s, V @ C
 
 
 def largest_covariances(X: Data, Y: Data, count: int) -> Components:

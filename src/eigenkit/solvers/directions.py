@@ -10,9 +10,9 @@ so that W itself, which has a row for every feature, is made once it is known wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,11 +34,14 @@ class Directions:
         """W'C."""
         return self.problem.Z.inner(self.W, self.problem.C)
 
-    def changed(self, change: Callable[[Array], Array]) -> Directions:
-        """Combinations of the columns of W, or some of them."""
-        return Directions(
-            self.problem, change(self.W), None if self.BW is None else change(self.BW)
-        )
+    def turned(self, T: Array) -> Directions:
+        """W T."""
+        return Directions(self.problem, self.W @ T, None if self.BW is None else self.BW @ T)
+
+    def some(self, keep: Any) -> Directions:
+        """Some of the columns of W."""
+        BW = None if self.BW is None else self.BW[:, keep]
+        return Directions(self.problem, self.W[:, keep], BW)
 
     def errors(self, values: Array) -> tuple[float, float]:
         """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I.
@@ -66,9 +69,13 @@ class Dual:
     S: Array
     ridge: float
 
-    def changed(self, change: Callable[[Array], Array]) -> Dual:
-        """Combinations of the directions, or some of them."""
-        return replace(self, A=change(self.A), S=change(self.S))
+    def turned(self, T: Array) -> Dual:
+        """The directions W T."""
+        return replace(self, A=self.A @ T, S=self.S @ T)
+
+    def some(self, keep: Any) -> Dual:
+        """Some of the directions."""
+        return replace(self, A=self.A[:, keep], S=self.S[:, keep])
 
     @cached_property
     def W(self) -> Array:

@@ -61,7 +61,7 @@ class _ByDual(Regression):
         return self.dual.cross
 
     def settle(self, T: Array) -> Dual:
-        return self.dual.changed(lambda A: A @ T)
+        return self.dual.turned(T)
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:

@@ -40,14 +40,10 @@ METHODS = ("auto", "gram", "svd", "lanczos")
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Singular values of Z (decreasing) and right singular vectors (d x r), in its units.
-
-    ``complete`` says that no singular value of Z is missing but zeros.
-    """
+    """Singular values of Z (decreasing) and right singular vectors (d x r), in its units."""
 
     s: Array
     V: Array
-    complete: bool
     report: Report
 
 
@@ -63,9 +59,8 @@ def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: in
     if found is None:
         reason += ", but its smallest eigenvalues are rounding: svd"
         method, found = "svd", _from_svd(Z, k)
-    s, V, complete = found
-    report = Report("spectral", method, reason, products=Z.products)
-    return Spectrum(s, V * signs(V), complete, report)
+    s, V = found
+    return Spectrum(s, V * signs(V), Report("spectral", method, reason, products=Z.products))
 
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
@@ -88,7 +83,7 @@ def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
     return best, ", ".join(f"{name} is predicted to take {costs[name]:.2g} s" for name in costs)
 
 
-def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
+def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array] | None:
     """None if digits would be lost and an SVD of Z is possible."""
     values, vectors = eigenpairs(Z.smaller_gram(), k)
     largest = max(float(values[0]), 0.0)
@@ -97,11 +92,10 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
         return None
     keep = above_rounding(values, Z.n_samples, Z.shape[1])
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    s, V = _beyond_grain(Z, s, Z.axes(vectors, s))
-    return s, V, k is None or len(s) < len(values)
+    return _beyond_grain(Z, s, Z.axes(vectors, s))
 
 
-def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
+def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array]:
     Z, _ = Z.compress()
     if not Z.decomposable:
         raise ValueError(
@@ -111,7 +105,7 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
     if Z.shape[0] > Z.shape[1]:
         A = triangular_factor(A)
     _, s, V = truncated_svd(A, Z.n_samples, Z.grain())
-    return s[:k], V[:, :k], True if k is None else k >= len(s)
+    return s[:k], V[:, :k]
 
 
 def _beyond_grain(Z: Data, s: Array, V: Array) -> tuple[Array, Array]:
@@ -146,18 +140,13 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
                 f"{report.residual:.1e}: "
                 "increase max_iter or tol"
             )
-    return Spectrum(s, V, len(s) < k, report)
+    return Spectrum(s, V, report)
 
 
 # -- from inner products alone ----------------------------------------------------------
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
 LANCZOS_ORDER = 500
-
-
-def primal(Z: Data, A: Array) -> Array:
-    """Z'A in the coordinates of X; for a kernel its coefficients on rows k(x, X)."""
-    return Z.to_X(Z.rmatmat(A))
 
 
 def principal(Z: Data, n_components: int | None) -> Answer:

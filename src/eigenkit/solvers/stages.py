@@ -116,23 +116,30 @@ def solve_path(
 ) -> list[Solution]:
     """Solve the pencil for every alpha; what does not depend on alpha is computed once."""
     settings = settings or Settings()
-    rank = None if settings.by_eigenvalues else settings.label_rank
-    if isinstance(rank, str) or (rank is not None and rank < pencil.H.shape[1]):
-        small, V, rest = reduced(pencil, rank)
-        return [
-            replace(
-                found,
-                basis=V @ found.basis,  # in terms of all labels
-                report=replace(found.report, label_rank=V.shape[1], label_bound=rest),
-            )
-            for found in solve_path(small, alphas, replace(settings, label_rank=None))
-        ]
-    if pencil.C.shape[1] > pencil.C.shape[0]:
-        small, Q = narrowed(pencil)
-        solutions = solve_path(small, alphas, settings)
-        return [replace(found, basis=Q @ found.basis) for found in solutions]
-    found = regress([pencil.at(float(alpha)) for alpha in alphas], settings)
-    return [_second_stage(regression, report, settings) for regression, report in found]
+    rank, k = settings.label_rank, pencil.H.shape[1]
+    if rank is not None and not settings.by_eigenvalues:
+        settings = replace(settings, label_rank=None)
+        if isinstance(rank, str) or rank < k:
+            small, V, rest = reduced(pencil, rank)
+            told = {"label_rank": V.shape[1], "label_bound": rest}
+            found = solve_path(small, alphas, settings)
+            return [_in_all_labels(V, one, replace(one.report, **told)) for one in found]
+    if k > pencil.C.shape[0]:
+        small, V = narrowed(pencil)
+        return [_in_all_labels(V, one, one.report) for one in solve_path(small, alphas, settings)]
+    solutions = []
+    for regression, report in regress([pencil.at(float(alpha)) for alpha in alphas], settings):
+        with regression.threads:
+            span, values, basis = rayleigh_ritz(*regression.components(settings.count))
+            if settings.label_rank is not None:
+                some, report = settings.cut(values, report)
+                span, values, basis = span.some(some), values[some], basis[:, some]
+            solutions.append(finish(span, values, basis, report))
+    return solutions
+
+
+def _in_all_labels(V: Array, found: Solution, report: Report) -> Solution:
+    return replace(found, basis=V @ found.basis, report=report)
 
 
 def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regression, Report]]:
@@ -141,20 +148,29 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
     The problems differ in alpha alone.
     """
     pencil, alphas = problems[0], [problem.alpha for problem in problems]
-    choice = Choice(settings.regression, settings.reason, {})
+    choice, solver = Choice(settings.regression, settings.reason, {}), "two_stage"
     if settings.solver == "direct":
-        choice = Choice("svd", "as asked", {})
+        choice, solver = Choice("svd", "as asked", {}), "direct"
     elif settings.regression == "auto":
         choice = choose(pencil.Z, pencil.H.shape[1], alphas, settings.tol)
     answers = REGRESSIONS[choice.regression](problems, settings.tol, settings.max_iter)
-    pairs = zip(problems, answers, strict=True)
-    return [_certain(problem, answer, choice, settings) for problem, answer in pairs]
+    pairs = []
+    for problem, answer in zip(problems, answers, strict=True):
+        name, reason = choice.regression, choice.reason
+        if answer is None or not answer.converged:
+            answer, name, reason = _by_others(problem, answer, choice, settings)
+        if solver == "direct" and not problem.Z.decomposable:
+            name = "eigenvalues of the Gram matrix"
+        how = answer.n_iter, answer.converged
+        condition = 1 / answer.rcond if answer.rcond else np.inf
+        pairs.append((answer, Report(solver, name, reason, *how, condition=condition)))
+    return pairs
 
 
-def _certain(
+def _by_others(
     problem: Pencil, answer: Regression | None, choice: Choice, settings: Settings
-) -> tuple[Regression, Report]:
-    """What was found, by other methods where the chosen one gave up (None) or did not converge.
+) -> tuple[Regression, str, str]:
+    """What other methods find where the chosen one gave up (None) or did not converge, and why.
 
     All methods give the same answer. One that the user asked for is kept even if it stops early; a
     warning says so.
@@ -178,20 +194,7 @@ def _certain(
             f"tol={settings.tol:g}: increase max_iter, tol or alpha"
             + (", or leave regression at 'auto'" if asked else "")
         )
-    solver = "direct" if settings.solver == "direct" else "two_stage"
-    if solver == "direct" and not problem.Z.decomposable:
-        name = "eigenvalues of the Gram matrix"
-    condition = 1 / answer.rcond if answer.rcond else np.inf
-    how = answer.n_iter, answer.converged
-    return answer, Report(solver, name, reason, *how, condition=condition)
-
-
-def _second_stage(regression: Regression, report: Report, settings: Settings) -> Solution:
-    """The first components, measured and brought to the units of X."""
-    with regression.threads:
-        span, values, basis = rayleigh_ritz(*regression.components(settings.count))
-        some, report = settings.cut(values, report)
-        return finish(span.changed(lambda A: A[:, some]), values[some], basis[:, some], report)
+    return answer, name, reason
 
 
 def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
@@ -212,7 +215,7 @@ def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
         # D may hold a component that is only rounding: its eigenvalue shows here.
         rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))
         T = sla.solve_triangular(L, turn[:, :rank], lower=True, trans="T")
-    return span.changed(lambda A: A @ T), s[:rank] ** 2, Vt[:rank].T
+    return span.turned(T), s[:rank] ** 2, Vt[:rank].T
 
 
 def finish(
@@ -225,7 +228,7 @@ def finish(
     pencil = span.problem
     keep = _beyond_rounding(span, values, gram)
     if not keep.all():
-        span, values, basis = span.changed(lambda A: A[:, keep]), values[keep], basis[:, keep]
+        span, values, basis = span.some(keep), values[keep], basis[:, keep]
         gram = None if gram is None else gram[keep][:, keep]
     if not len(values):
         span, values, basis = _any_direction(pencil)
