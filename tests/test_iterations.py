@@ -19,8 +19,7 @@ class _Matrix:
     """What the lasso asks of a view, from a dense matrix; products are counted."""
 
     def __init__(self, A):
-        (self.height, self.width), self.A, self.count = A.shape, A, 0
-        self.X = self  # its own columns
+        self.shape, self.A, self.count = A.shape, A, 0
 
     def gram(self):
         return self.A.T @ self.A

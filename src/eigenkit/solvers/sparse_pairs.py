@@ -68,10 +68,6 @@ class View:
         return cls(X, np.empty((Z.shape[0], 0)), whole, whole, X.grain())
 
     @property
-    def height(self) -> int:
-        return len(self.T)
-
-    @property
     def width(self) -> int:
         return len(self.squares)
 
@@ -91,10 +87,6 @@ class View:
         """(I - T T') X as a dense matrix: for y, which is dense anyway."""
         return self.outside(self.X.toarray())
 
-    def gram(self) -> Array:
-        """X'X, of the columns as they are."""
-        return self.X.gram()
-
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing but rounding is left of any column."""
@@ -107,10 +99,6 @@ class View:
         taken = self.rmatmat(t)[:, 0]
         left = np.maximum(self.squares - taken**2, 0.0)
         return replace(self, T=np.hstack([self.T, t]), squares=left)
-
-    def in_units_of_X(self, w: Array) -> Array:
-        """Weights (d x l) of unit-length columns as weights of the data."""
-        return self.X.to_X(w)
 
 
 @dataclass(frozen=True)
@@ -170,7 +158,7 @@ def _finish(
     sign = signs(W[0])
     opposed = (not request.y.nonnegative) & (np.sum(scores[0] * scores[1], axis=0) < 0)
     signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
-    W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
+    W_x, W_y = (v.X.to_X(w) for v, w in zip((x, y), signed, strict=True))
     return Pairs(W_x, W_y, replace(report, products=x.X.products))
 
 
@@ -188,25 +176,23 @@ def _cross(x: View, y: View) -> tuple[Product, Product]:
     )
 
 
-def _start(x: View, y: View) -> tuple[Array, Product, Product]:
+def _start(y: View, request: Request, forward: Product, backward: Product) -> Array:
     """About the leading right singular vector of X'Y, from a fixed start."""
-    forward, backward = _cross(x, y)
     v = fixed_start(y.width)
     for _ in range(POWER_STEPS):
         v = backward(forward(v / norm(v)))
         if not np.any(v):
-            return v, forward, backward
-    return v / norm(v), forward, backward
+            return v
+    v /= norm(v)
+    return np.abs(v) if request.y.nonnegative else v
 
 
 def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """The penalized matrix decomposition: u = S(X'Y v), v = S(Y'X u), at unit length."""
-    v, forward, backward = _start(x, y)
-    if request.y.nonnegative:
-        v = np.abs(v)
-    start, sparsity = (np.zeros(x.width), v), (request.x, request.y)
+    products = _cross(x, y)
+    start = np.zeros(x.width), _start(y, request, *products)
     stop = request.tol, request.max_iter
-    u, v, sweeps, change = settled_pair((forward, backward), start, sparsity, *stop)
+    u, v, sweeps, change = settled_pair(products, start, (request.x, request.y), *stop)
     return u, v, sweeps, change <= request.tol
 
 
@@ -215,12 +201,9 @@ def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
 
 def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """Lasso of the other view's score, in turn, each score at unit length."""
-    b, _, _ = _start(x, y)
-    if request.y.nonnegative:
-        b = np.abs(b)
-    a = np.zeros(x.width)
+    a, b = np.zeros(x.width), _start(y, request, *_cross(x, y))
     t, u = np.zeros(len(x.T)), normalized(y.X.matmat(b[:, None])[:, 0])
-    fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
+    fit_x, fit_y = lasso(x.X, request.x), lasso(y.X, request.y)
     for sweep in range(1, request.max_iter + 1):
         last = 0.0 if sweep <= FREE_SWEEPS else 1.0
         a_new, t_new = _regressed(x, fit_x, y.outside(u), a)
@@ -277,9 +260,7 @@ class _Side:
         return float(gain.max()), _largest(gain, rest)
 
     def add(self, index: int, other: _Side) -> None:
-        one = np.zeros((self.view.width, 1))
-        one[index] = 1.0
-        q = self.view.X.matmat(one)
+        q = self._columns([index])
         for _ in range(2):
             q -= self.Q @ (self.Q.T @ q)
         q /= norm(q)
@@ -295,11 +276,14 @@ class _Side:
 
     def weights(self, score: Array) -> Array:
         """Weights of the chosen variables that give the score."""
-        units = np.zeros((self.view.width, len(self.chosen)))
-        units[self.chosen, np.arange(len(self.chosen))] = 1.0
         w = np.zeros(self.view.width)
-        w[self.chosen] = np.linalg.lstsq(self.view.X.matmat(units), score)[0]
+        w[self.chosen] = np.linalg.lstsq(self._columns(self.chosen), score)[0]
         return w
+
+    def _columns(self, index: list[int]) -> Array:
+        units = np.zeros((self.view.width, len(index)))
+        units[index, np.arange(len(index))] = 1.0
+        return self.view.X.matmat(units)
 
 
 def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
@@ -363,11 +347,11 @@ METHODS = (*FINDERS, "least_squares")
 def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     """Lasso of each column of Y (Y'Y)^(-1/2) on X; the best correlated l of them, as far as their
     scores are linearly independent."""
-    values, V = eigenpairs(y.gram())
+    values, V = eigenpairs(y.X.gram())
     keep = values > np.maximum(RANK_TOL * values.max(initial=0.0), along(V, y.grain) ** 2)
     root = (V[:, keep] / np.sqrt(values[keep])) @ V[:, keep].T
     targets = y.matmat(root)
-    fit = lasso(x, request.x)
+    fit = lasso(x.X, request.x)
     W = np.column_stack([fit(c, np.zeros(x.width)) for c in x.rmatmat(targets).T])
     scores = x.matmat(W)
     size = norm(scores, axis=0) * norm(targets, axis=0)
