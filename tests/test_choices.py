@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_the_order_and_signs_of_components_leave_the_evidence(rng):
     active = rng.uniform(0.2, 0.9, (5, 3))
     q = Loadings(W, rng.uniform(0.1, 1, (5, 3)), active, tuple(some[:2]), tuple(some[2:4]),
                  tuple(some[4:]))  # fmt: skip
-    for other in (q.ordered(np.array([2, 0, 1])), q.turned(np.array([1.0, -1.0, -1.0]))):
+    for other in (q.ordered(np.array([2, 0, 1])), replace(q, mean=q.mean * [1.0, -1.0, -1.0])):
         assert bound(data, latent(data, other), other) == pytest.approx(
             bound(data, latent(data, q), q), rel=1e-12
         )

@@ -26,8 +26,8 @@ from eigenkit.data import CenteredKernel
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
+    best_of,
     best_single,
-    fixed,
     lower_bound,
     nearest,
     silp,
@@ -130,7 +130,7 @@ def test_history_closes_in_from_both_sides() -> None:
 def test_weights_are_a_distribution_and_no_worse_than_the_baselines() -> None:
     found, _ = bank(2)
     learned, single = silp(found, 1e-6, 300), best_single(found)
-    same = fixed(found, np.full(5, 0.2))
+    same = best_of(found, [np.full(5, 0.2)])
     np.testing.assert_allclose(learned.weights.sum(), 1.0)
     assert np.all(learned.weights >= 0)
     assert learned.objective <= min(single.objective, same.objective) * (1 + 1e-9)

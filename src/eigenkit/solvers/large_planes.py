@@ -20,8 +20,9 @@ follow; only residuals need the transpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -101,10 +102,6 @@ class PlaneRows(PlaneSums):
         bounds = np.cumsum([0, *(own.shape[0] for own in pieces)])
         return cls(each[0], each[1], np.append(Z.units, 1.0), Z, roots(Z)[:, 0], bounds)
 
-    def _ranges(self) -> Iterator[tuple[int, int, int]]:
-        """The classes, and where their rows begin and end."""
-        return zip(range(len(self.sums)), self.bounds[:-1], self.bounds[1:], strict=True)
-
     def marks(self, V: Array) -> Array:
         """N z."""
         return (self.Z.matmat(V[:, :-1].T) + np.outer(self.ones, V[:, -1])).T
@@ -114,7 +111,7 @@ class PlaneRows(PlaneSums):
         k, n = marks.shape
         sides = np.zeros((n, 2, k))
         sides[:, 0] = marks.T
-        for c, begin, end in self._ranges():
+        for c, (begin, end) in enumerate(pairwise(self.bounds)):
             sides[begin:end, :, c] = sides[begin:end, ::-1, c]
         both = sides.reshape(n, 2 * k)
         return np.vstack([self.Z.rmatmat(both), self.ones @ both]).T.reshape(2, k, -1)
@@ -122,7 +119,7 @@ class PlaneRows(PlaneSums):
     def forms(self, V: Array, marks: Array) -> Array:
         """Sums over the rows before and after those of the class, and over its own."""
         found = np.empty((2, len(V), V.shape[1], V.shape[1]))
-        for c, begin, end in self._ranges():
+        for c, (begin, end) in enumerate(pairwise(self.bounds)):
             before, own, after = np.split(marks[c], [begin, end], axis=1)
             found[:, c] = before @ before.T + after @ after.T, own @ own.T
         return found
@@ -174,7 +171,9 @@ def largest_quotients(
     below, ridge = ridges
     size = rows.units**2  # of a ridge of 1
     unit, solved = 1 / (rows.squares + ridge * size), preconditioner(rows, ridge * size)
-    V = _start(rows, solved, unit)
+    # Towards the other classes, and any fixed vector, should that miss the plane.
+    waves = fixed_start(unit.shape[1]) * np.sqrt(unit)
+    V = np.stack([solved(rows.sums.sum(axis=0) - rows.sums), waves], axis=1)
     marks = np.stack([rows.marks(V[:, i]) for i in range(V.shape[1])], axis=1)
     for step in range(1, max_iter + 1):
         lengths = (V * size) @ np.swapaxes(V, -1, -2)
@@ -203,12 +202,6 @@ def preconditioner(rows: PlaneSums, ridge: Array | float) -> Callable[[Array], A
     along = m * inverse
     share = 1 / (1 + _inner(m, along))
     return lambda r: r * inverse - (share * _inner(along, r))[:, None] * along
-
-
-def _start(rows: PlaneSums, solved: Callable[[Array], Array], unit: Array) -> Array:
-    """Towards the other classes, and any fixed vector, should that miss the plane."""
-    waves = fixed_start(unit.shape[1]) * np.sqrt(unit)
-    return np.stack([solved(rows.sums.sum(axis=0) - rows.sums), waves], axis=1)
 
 
 def _turned(pair: Array, kept: Array) -> Array:
