@@ -21,7 +21,7 @@ from eigenkit.solvers import (
     REGRESSIONS,
     Settings,
     krylov,
-    multiblock,
+    multiview,
     planes,
     sparse_pairs,
     spectral,
@@ -163,7 +163,7 @@ def test_what_counts_as_rank_depends_on_the_longer_side(shape, rng):
     for size, rank in ((0.5, 1), (2.0, 2)):
         Q = np.linalg.qr(rng.normal(size=(long, short)))[0]
         T = Q * [1.0, size * 10 * EPS * long]
-        block = multiblock.Block(T if shape[0] == long else T.T, 0.5, 0.5, 10.0)
+        block = multiview.Block(T if shape[0] == long else T.T, 0.5, 0.5, 10.0)
         P, F = block.whitened()
         assert P.shape[1] == F.shape[1] == rank
 

@@ -14,13 +14,13 @@ from eigenkit.data import Centered, Data
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import coordinates, kernel_weights, stages
-from eigenkit.solvers.coordinates import reduction
+from eigenkit.solvers.coordinates import reductions
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.directions import Directions
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
 from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.multiblock import Cross, Rule, _ascend
+from eigenkit.solvers.multiview import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
 from eigenkit.solvers.orthogonal import Filter, correct
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
@@ -144,7 +144,7 @@ def test_reduced_pencils_are_white_on_the_row_space(rank, n, ridge, rng):
     A = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, 4)) * [1.0, 8.0, 0.125, 1.0]
     pencil = Pencil.state(Centered(A), rng.normal(size=(n, 2)), ridge)
     Z = pencil.Z.toarray()
-    F, M, rcond = reduction(pencil)(ridge)
+    ((F, M, rcond),) = reductions(pencil, [ridge])
     r = min(rank, n - 1)
     assert F.shape == (4, r)
     np.testing.assert_allclose(F.T @ (Z.T @ Z + ridge * np.eye(4)) @ F, np.eye(r), atol=1e-10)

@@ -9,7 +9,7 @@ from scipy import linalg as sla
 from eigenkit.data import Centered
 from eigenkit.numerics.linalg import eigenpairs
 from eigenkit.solvers import multiview, spectral
-from eigenkit.solvers.multiblock import Block, Cross, _aligned, _start
+from eigenkit.solvers.multiview import Block, Cross, _aligned, _start
 
 
 @pytest.mark.parametrize("wide", [False, True])

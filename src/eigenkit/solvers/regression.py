@@ -45,7 +45,7 @@ from eigenkit.numerics.tolerances import (
     TWELVE_DIGITS,
 )
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.coordinates import reduction
+from eigenkit.solvers.coordinates import reductions
 from eigenkit.solvers.directions import Directions, Span
 
 # Conjugate gradients hardly ever take fewer iterations than this.
@@ -345,12 +345,11 @@ def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> 
 
 def svd(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
-    reduce = reduction(problems[0].compressed())
-    found: list[Regression | None] = []
-    for problem in problems:
-        F, M, rcond = reduce(problem.ridge)
-        found.append(_Reduced(problem, partial(np.matmul, F, M), rcond=rcond**2, F=F, M=M))
-    return found
+    found = reductions(problems[0].compressed(), [problem.ridge for problem in problems])
+    return [
+        _Reduced(problem, partial(np.matmul, F, M), rcond=rcond**2, F=F, M=M)
+        for problem, (F, M, rcond) in zip(problems, found, strict=True)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

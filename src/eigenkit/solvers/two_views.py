@@ -102,19 +102,15 @@ def _solve(R: Array, W: Array) -> Array:
 # -- gaps --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """Rows that lack the same entries: their numbers, and the columns that they have."""
-
-    rows: np.ndarray
-    seen: np.ndarray
+# Rows that lack the same entries: their numbers, and the columns that they have.
+Pattern = tuple[np.ndarray, np.ndarray]
 
 
 def patterns(V: Array) -> list[Pattern]:
     """The rows of V grouped by where they have NaN."""
     kinds, which = distinct_rows(~np.isnan(V))
     order = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
-    return [Pattern(rows, np.flatnonzero(k)) for rows, k in zip(order, kinds, strict=True)]
+    return [(rows, np.flatnonzero(kind)) for rows, kind in zip(order, kinds, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -129,18 +125,18 @@ class Completed:
 def complete(V: Array, mean: Array, C: Array, groups: list[Pattern], w: Array) -> Completed:
     """The gaps filled by the Gaussian; ``spread`` is summed with the weights w."""
     filled, spread, density = V.copy(), np.zeros_like(C), np.zeros(len(V))
-    for g in groups:
-        L = sla.cholesky(C[np.ix_(g.seen, g.seen)], lower=True)
-        residual = sla.solve_triangular(L, (V[np.ix_(g.rows, g.seen)] - mean[g.seen]).T, lower=True)
-        half = sla.solve_triangular(L, C[g.seen], lower=True)
-        constant = len(g.seen) * LOG_2PI + 2 * np.sum(np.log(np.diag(L)))
-        density[g.rows] = -0.5 * (constant + np.sum(residual**2, axis=0))
-        if len(g.seen) == len(C):
+    for rows, seen in groups:
+        L = sla.cholesky(C[np.ix_(seen, seen)], lower=True)
+        residual = sla.solve_triangular(L, (V[np.ix_(rows, seen)] - mean[seen]).T, lower=True)
+        half = sla.solve_triangular(L, C[seen], lower=True)
+        constant = len(seen) * LOG_2PI + 2 * np.sum(np.log(np.diag(L)))
+        density[rows] = -0.5 * (constant + np.sum(residual**2, axis=0))
+        if len(seen) == len(C):
             continue
-        gaps = np.setdiff1d(np.arange(len(C)), g.seen)
-        filled[np.ix_(g.rows, gaps)] = mean[gaps] + residual.T @ half[:, gaps]
+        gaps = np.setdiff1d(np.arange(len(C)), seen)
+        filled[np.ix_(rows, gaps)] = mean[gaps] + residual.T @ half[:, gaps]
         left = C[np.ix_(gaps, gaps)] - half[:, gaps].T @ half[:, gaps]
-        spread[np.ix_(gaps, gaps)] += w[g.rows].sum() * left
+        spread[np.ix_(gaps, gaps)] += w[rows].sum() * left
     return Completed(filled, spread, density)
 
 
