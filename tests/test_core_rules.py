@@ -38,9 +38,9 @@ from eigenkit.solvers import (
     spectral,
 )
 from eigenkit.solvers import lasso as lasso_module
+from eigenkit.solvers.covariance import correct
 from eigenkit.solvers.cross_products import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.orthogonal import correct
 from eigenkit.solvers.regression import choose, diagonalize
 from eigenkit.solvers.sparse_pairs import Request, View
 
@@ -226,7 +226,7 @@ def test_a_lasso_is_as_exact_for_small_targets(unit, rng):
 
 def test_one_plane_that_is_not_found_is_told(monkeypatch):
     squares = np.array([[4.0, 6.0, 2.0], [1.0, 1.0, 2.0]])
-    rows = large_planes.PlaneSums(np.ones((2, 3)), squares, np.ones(3))
+    rows = large_planes.Sums(np.ones((2, 3)), squares, np.ones(3))
 
     def found(rows, ridges, tol, max_iter):
         return np.array([3.0, 1.0]), np.ones((2, 3)), max_iter, residuals

@@ -17,9 +17,8 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
 from eigenkit.shell import check_at_most, check_count
-from eigenkit.solvers.covariance import largest_covariances
+from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.cross_products import rescaled
-from eigenkit.solvers.orthogonal import Filter, correct, predictive
 
 
 @described

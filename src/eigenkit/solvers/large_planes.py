@@ -31,7 +31,6 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, fixed_start
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Report
-from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
 
 # The relative residual that ends the iteration, and the largest number of steps. The
@@ -47,13 +46,16 @@ PRODUCTS = "the rows are sparse, and too many and too wide for a matrix of eithe
 
 
 @dataclass(frozen=True)
-class PlaneSums:
+class Sums:
     """What the computation of planes needs from the rows.
 
-    ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. A vector
-    has *marks*, which are linear in it, and from which its images and forms are computed. Arrays
+    ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. Arrays
     (k, ...) hold one entry for each class. ``units`` (d,) times a vector is the plane of X, in
     which ridges are measured.
+
+    Every kind has three functions: ``marks`` (k, any number) of vectors (k, d), which are linear in
+    them, and, computed from marks, the ``images`` (S - G_c) z and G_c z, (2, k, d), of one vector z
+    of each class, and the ``forms`` V'(S - G_c) V and V'G_c V, (2, k, m, m), of m vectors of each.
     """
 
     sums: Array
@@ -61,18 +63,6 @@ class PlaneSums:
     units: Array
     shift = 0.0
     column = None
-
-    def marks(self, V: Array) -> Array:
-        """The marks (k, any number) of vectors (k, d)."""
-        lacks(self, "marks")
-
-    def images(self, marks: Array) -> Array:
-        """(S - G_c) z and G_c z, (2, k, d), from the marks of one vector z for each class."""
-        lacks(self, "images")
-
-    def forms(self, V: Array, marks: Array) -> Array:
-        """V'(S - G_c) V and V'G_c V, (2, k, m, m), for m vectors of each class, (k, m, d)."""
-        lacks(self, "forms")
 
     def normals(self, Z: Array) -> Array:
         """The normals of planes, in the units of the features."""
@@ -85,7 +75,7 @@ def roots(Z: Data) -> Array:
 
 
 @dataclass(frozen=True)
-class PlaneRows(PlaneSums):
+class PlaneRows(Sums):
     """N = [Z, ones] in memory, sorted by class: c has the rows bounds[c] to bounds[c + 1]."""
 
     Z: Data
@@ -126,7 +116,7 @@ class PlaneRows(PlaneSums):
 
 
 @dataclass(frozen=True)
-class PlanePasses(PlaneSums):
+class PlanePasses(Sums):
     """Rows that outgrow memory: one pass gives both images (2, k, d) of vectors (k, d)."""
 
     products: Callable[[Array], Array]
@@ -141,6 +131,9 @@ class PlanePasses(PlaneSums):
     def forms(self, V: Array, marks: Array) -> Array:
         images = marks.reshape(*V.shape[:2], 2, -1)
         return np.stack([V @ np.swapaxes(images[:, :, side], -1, -2) for side in (0, 1)])
+
+
+PlaneSums = PlaneRows | PlanePasses
 
 
 def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:

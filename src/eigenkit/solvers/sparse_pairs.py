@@ -366,16 +366,17 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
 def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
     """The first l columns, in this order, that are in no span of those before them."""
     kept: list[int] = []
-    bases = [np.empty((len(S), 0)) for S in scores]
+    bases = [S[:, :0] for S in scores]
     for j in order:
-        rests = [S[:, j] for S in scores]
-        for _ in range(2):
-            rests = [rest - Q @ (Q.T @ rest) for rest, Q in zip(rests, bases, strict=True)]
-        sizes = [(norm(rest), norm(S[:, j])) for rest, S in zip(rests, scores, strict=True)]
-        if len(kept) < l and all(left**2 > DEPENDENT * whole**2 for left, whole in sizes):
+        outside = (_is_outside(S[:, j], Q) for S, Q in zip(scores, bases, strict=True))
+        if len(kept) < l and all(outside):
             kept.append(j)
-            bases = [
-                np.column_stack([Q, rest / norm(rest)])
-                for Q, rest in zip(bases, rests, strict=True)
-            ]
+            bases = [np.linalg.qr(S[:, kept])[0] for S in scores]
     return kept
+
+
+def _is_outside(v: Array, Q: Array) -> bool:
+    rest = v
+    for _ in range(2):
+        rest = rest - Q @ (Q.T @ rest)
+    return bool(norm(rest) ** 2 > DEPENDENT * norm(v) ** 2)
