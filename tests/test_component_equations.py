@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from conftest import near
+from eigenkit import PLSRegression
 from eigenkit.data import (
     Blocked,
     Centered,
@@ -33,7 +34,7 @@ from eigenkit.solvers import (
 )
 from eigenkit.solvers.covariance import covariance_axes, largest_covariances
 from eigenkit.solvers.cross_products import CrossProducts
-from eigenkit.solvers.deflation import Components, decompose, inverse_rotations
+from eigenkit.solvers.deflation import Components, decompose
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
 from eigenkit.solvers.spectral import principal
 from eigenkit.targets import TARGETS, Labels
@@ -158,10 +159,12 @@ def test_the_first_components_are_those_of_fewer(deflation, rng):
     for name in {field.name for field in fields(Components)} - {"report"}:
         mine, theirs = (np.asarray(getattr(found, name)) for found in (three, two))
         np.testing.assert_allclose(mine[..., :2], theirs, atol=1e-10)
-    W, P = rng.normal(size=(2, 5, 3))
-    np.testing.assert_allclose(
-        inverse_rotations(W, P) @ (P.T @ W), W, atol=1e-10
-    )  # the rotations that give scores of deflated blocks
+
+
+def test_rotations_of_y_give_scores_of_deflated_blocks(rng):
+    model = PLSRegression(2, scale=False).fit(rng.normal(size=(30, 5)), rng.normal(size=(30, 3)))
+    W, P = model.y_weights_, model.y_loadings_
+    np.testing.assert_allclose(model.y_rotations_ @ (P.T @ W), W, atol=1e-10)
 
 
 @pytest.mark.parametrize("deflation", ["regression", "canonical", "simpls", "svd"])

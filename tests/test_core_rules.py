@@ -41,7 +41,7 @@ from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.covariance import correct
 from eigenkit.solvers.cross_products import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.regression import choose, diagonalize
+from eigenkit.solvers.regression import Regression, choose
 from eigenkit.solvers.sparse_pairs import Request, View
 
 
@@ -169,7 +169,9 @@ def test_rank_order_and_ties_are_relative(unit, rng):
     s = np.array([1.0, 0.5, 1e-3, 1e-9, 0.0])
     _, found, _ = first_triplets(unit * (Q[:, :5] * s) @ P, None)
     np.testing.assert_allclose(found, unit * s[:3], rtol=1e-9)
-    values, _ = diagonalize(unit * (P * [1.0, 0.5, 1e-3, 1e-14, 0.0]) @ P.T)
+    D = unit * (P * [1.0, 0.5, 1e-3, 1e-14, 0.0]) @ P.T
+    pencil = SimpleNamespace(Z=Data(), C=np.eye(5), forms=lambda W: (W, None))
+    _, values, _ = Regression(pencil, lambda: D).components(None)
     np.testing.assert_allclose(values, unit * s[:3], rtol=1e-9)
     assert largest_first(unit * np.array([1.0, 3.0, 2.0, 3.0])).tolist() == [1, 3, 2, 0]
     assert largest(unit * np.array([-3.0, 2.0])) == 3 * unit

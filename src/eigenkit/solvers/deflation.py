@@ -286,22 +286,18 @@ def leading_pair(S: Array, X: Data = PLAIN) -> tuple[Array, Array, float]:
     directions of X."""
     if S.shape[1] == 1:
         w = S[:, 0]
-    elif S.shape[1] <= S.shape[0] or not X.plain:
-        w = S @ _leading_eigenvector(X.inner(S, S))
     else:
-        w = S @ (S.T @ _leading_eigenvector(S @ S.T))
+        across = S.shape[1] > S.shape[0] and X.plain
+        M = S @ S.T if across else X.inner(S, S)
+        n = len(M)
+        # LAPACK is called directly: for the usual small M, scipy's checks would take longer.
+        _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
+        if info:
+            raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
+        w = S @ (S.T @ vectors[:, 0] if across else vectors[:, 0])
     w = w / (X.norm(w) or 1.0)
     c = X.inner(S, w)
     return w, normalized(c), float(np.linalg.norm(c))
-
-
-def _leading_eigenvector(M: Array) -> Array:
-    """LAPACK is called directly: for the usual small M, scipy's checks would take longer."""
-    n = len(M)
-    _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
-    if info:
-        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
-    return np.asarray(vectors[:, 0])
 
 
 def sparse_pair(
@@ -328,8 +324,3 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int], report: Re
     xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
     of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.taken[:l])
     return Components(*of_x, *of_y, values, tuple(n_iter), report)
-
-
-def inverse_rotations(weights: Array, loadings: Array) -> Array:
-    """weights (loadings'weights)^+: the rotations of a block without a recursion of its own."""
-    return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))

@@ -207,8 +207,8 @@ def _ends(
     spectra: list[tuple[Array, Array]], F: Array, length: Array | None = None, tie: float = 0.0
 ) -> Planes:
     """The planes of the smallest eigenvalues; of tied ones that of shortest normal."""
-    vectors = [_first(*spectrum, length, tie) for spectrum in spectra]
-    return _joined([(s[0][0], F @ v, 0) for s, v in zip(spectra, vectors, strict=True)])
+    Z = [F @ _first(*spectrum, length, tie) for spectrum in spectra]
+    return Planes(np.array(Z), np.clip([values[0] for values, _ in spectra], 0.0, 1.0))
 
 
 def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:

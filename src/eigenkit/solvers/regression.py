@@ -98,16 +98,10 @@ class Regression:
 
     def components(self, count: int | None) -> Solved:
         """The first components, or all for None."""
-        values, basis = diagonalize(self.cross)
-        values, basis = values[:count], basis[:, :count]
+        values, basis = eigenpairs(self.cross)
+        keep = np.flatnonzero(values > RANK_TOL * values.max(initial=0.0))[:count]
+        values, basis = values[keep], basis[:, keep]
         return self.settle(basis / np.sqrt(values)), values, basis
-
-
-def diagonalize(D: Array) -> tuple[Array, Array]:
-    """The eigenvalues of D above rounding, and their eigenvectors U."""
-    values, U = eigenpairs(D)
-    keep = values > RANK_TOL * values.max(initial=0.0)
-    return values[keep], U[:, keep]
 
 
 # Solves problems that differ only in their ridge, with tol and max_iter; an entry is None where
