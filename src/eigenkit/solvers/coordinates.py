@@ -166,8 +166,8 @@ def one_number(ridge: float | Array) -> float:
     return float(np.ravel(ridge)[0])
 
 
-# F (d x r), M = F'Z'H (r x k) and 1/cond on that space.
-Reduced = tuple[Array, Array, float]
+# F (d x r), M = F'Z'H (r x k), and the singular values of B^(1/2) on that space, decreasing.
+Reduced = tuple[Array, Array, Array]
 
 
 def reductions(pencil: Pencil, ridges: Sequence[float | Array]) -> list[Reduced]:
@@ -189,7 +189,7 @@ def reductions(pencil: Pencil, ridges: Sequence[float | Array]) -> list[Reduced]
 
 def _of_triplets(s: Array, V: Array, UtH: Array, ridge: float | Array) -> Reduced:
     root = np.hypot(s, np.sqrt(one_number(ridge)))
-    return V / root, (s / root)[:, None] * UtH, _rcond(root)
+    return V / root, (s / root)[:, None] * UtH, root
 
 
 def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
@@ -215,9 +215,4 @@ def _whitened_triangle(R: Array, T: Array, Z: Data) -> Reduced:
         # Least norm in the units of the data: the part of F in the row space of R.
         basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
         F = basis @ (basis.T @ F)
-    return F, U.T @ T, _rcond(s)
-
-
-def _rcond(s: Array) -> float:
-    """Smallest over largest of the singular values that are kept."""
-    return float(s[-1] / s[0]) if len(s) else float("nan")
+    return F, U.T @ T, s

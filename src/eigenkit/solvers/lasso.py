@@ -113,7 +113,10 @@ def lasso(X: Data, sparsity: Sparsity) -> Fit:
         penalty = share * largest
         if 2 * n < d and n <= FEW_ROWS and penalty > 0:
             start = _Path(product, c, nonnegative, penalty).until(d)
-            if _solves(start, c - product(start), penalty, nonnegative):
+            r, inside = c - product(start), start != 0
+            beyond = float((r if nonnegative else np.abs(r)).max()) - penalty
+            missed = np.abs(r[inside] - penalty * np.sign(start[inside])).max(initial=0.0)
+            if max(beyond, missed) <= TOLERANCE * penalty:  # its correlations are of a solution
                 return start
         return _proximal(product, bound, c, penalty, nonnegative, start)
 
@@ -145,14 +148,6 @@ def _proximal(
         if change <= TOLERANCE * float(np.abs(w).max(initial=0.0)):
             break
     return w
-
-
-def _solves(w: Array, r: Array, penalty: float, nonnegative: bool) -> bool:
-    """Whether the correlations r = c - G w are those of a solution."""
-    inside = w != 0
-    beyond = float((r if nonnegative else np.abs(r)).max()) - penalty
-    missed = np.abs(r[inside] - penalty * np.sign(w[inside])).max(initial=0.0)
-    return bool(max(beyond, missed) <= TOLERANCE * penalty)
 
 
 class _Path:

@@ -341,8 +341,14 @@ def svd(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regressio
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
     found = reductions(problems[0].compressed(), [problem.ridge for problem in problems])
     return [
-        _Reduced(problem, partial(np.matmul, F, M), rcond=rcond**2, F=F, M=M)
-        for problem, (F, M, rcond) in zip(problems, found, strict=True)
+        _Reduced(
+            problem,
+            partial(np.matmul, F, M),
+            rcond=float(s[-1] / s[0]) ** 2 if len(s) else np.nan,
+            F=F,
+            M=M,
+        )
+        for problem, (F, M, s) in zip(problems, found, strict=True)
     ]
 
 

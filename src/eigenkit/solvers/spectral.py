@@ -50,17 +50,20 @@ class Spectrum:
 def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: int) -> Spectrum:
     """The k leading singular values and right singular vectors of Z; all that are not zero
     for ``k=None``."""
-    reason = "as asked"
+    reason, how = "as asked", (0, True)
     if method == "auto":
         method, reason = cheapest(Z, k)
+    found = _from_gram(Z, k) if method == "gram" else None
+    if method == "gram" and found is None:
+        method, reason = "svd", f"{reason}, but its smallest eigenvalues are rounding: svd"
     if method == "lanczos":
-        return _from_lanczos(Z, k, reason, tol, max_iter)
-    found = _from_gram(Z, k) if method == "gram" else _from_svd(Z, k)
-    if found is None:
-        reason += ", but its smallest eigenvalues are rounding: svd"
-        method, found = "svd", _from_svd(Z, k)
-    s, V = found
-    return Spectrum(s, V * signs(V), Report("spectral", method, reason, products=Z.products))
+        found, how = _from_lanczos(Z, k, tol, max_iter)
+    s, V = found or _from_svd(Z, k)
+    keep = s > along(V, Z.grain())  # rounding of the numbers as they were given
+    s, V = s[keep], V[:, keep]
+    report = Report("spectral", method, reason, *how, products=Z.products)
+    spectrum = Spectrum(s, V * signs(V), report)
+    return _measured(Z, spectrum) if method == "lanczos" and len(s) else spectrum
 
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
@@ -91,8 +94,8 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array] | None:
     if largest and lost and Z.decomposable:
         return None
     keep = above_rounding(values, Z.n_samples, Z.shape[1])
-    s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    return _beyond_grain(Z, s, Z.axes(vectors, s))
+    s = np.sqrt(values[keep])
+    return s, Z.axes(vectors[:, keep], s)
 
 
 def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array]:
@@ -108,14 +111,10 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array]:
     return s[:k], V[:, :k]
 
 
-def _beyond_grain(Z: Data, s: Array, V: Array) -> tuple[Array, Array]:
-    """Without the axes that are rounding of the numbers as they were given."""
-    keep = s > along(V, Z.grain())
-    return s[keep], V[:, keep]
-
-
-def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
-    """An iterative answer is measured against the data before it is believed."""
+def _from_lanczos(
+    Z: Data, k: int | None, tol: float, max_iter: int
+) -> tuple[tuple[Array, Array], tuple[int, bool]]:
+    """The axes, the number of blocks, and whether they converged."""
     if k is None:
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
@@ -123,23 +122,20 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         product, side = (Z.normal, d) if Z.primal else (Z.dual_normal, n)
         pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)
-        s, V = _beyond_grain(Z, s, Z.axes(pairs.vectors, s))
-    V = V * signs(V)
-    how = "spectral", "lanczos", reason, pairs.n_iter, pairs.converged
-    report = Report(*how, products=Z.products)
-    if len(s):
-        off = Z.normal(V) - V * s**2
-        report = replace(
-            report,
-            residual=float(np.linalg.norm(off, axis=0).max() / s[0] ** 2),
-            orthogonality=float(np.abs(V.T @ V - np.eye(len(s))).max()),
+        return (s, Z.axes(pairs.vectors, s)), (pairs.n_iter, pairs.converged)
+
+
+def _measured(Z: Data, found: Spectrum) -> Spectrum:
+    """An iterative answer is measured against the data before it is believed."""
+    s, V, report = found.s, found.V, found.report
+    residual = np.linalg.norm(Z.normal(V) - V * s**2, axis=0).max() / s[0] ** 2
+    orthogonality = np.abs(V.T @ V - np.eye(len(s))).max()
+    if not report.converged:
+        warn_of_stopping(
+            f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
+            "increase max_iter or tol"
         )
-        if not report.converged:
-            warn_of_stopping(
-                f"lanczos stopped after {report.n_iter} blocks with a residual of "
-                f"{report.residual:.1e}: "
-                "increase max_iter or tol"
-            )
+    report = replace(report, residual=float(residual), orthogonality=float(orthogonality))
     return Spectrum(s, V, report)
 
 

@@ -251,14 +251,11 @@ def expectation_maximization(
         Z = (done.V - mean) * np.sqrt(w / total)[:, None]
         S = Z.T @ Z + done.spread / total
         S[np.diag_indices_from(S)] += ridge
-        model = closed_form(mean, _factor(S, d_x), d_x, q)
+        try:
+            R = np.asarray(sla.cholesky(S))
+        except np.linalg.LinAlgError:
+            values = np.linalg.eigvalsh(S[:d_x, :d_x])
+            raise SingularView(int(values[0] > EPS * len(S) * values[-1]), -1) from None
+        model = closed_form(mean, R, d_x, q)
         C = model.covariance
     return Run(model, last, steps, change)
-
-
-def _factor(S: Array, d_x: int) -> Array:
-    try:
-        return np.asarray(sla.cholesky(S))
-    except np.linalg.LinAlgError:
-        values = np.linalg.eigvalsh(S[:d_x, :d_x])
-        raise SingularView(int(values[0] > EPS * len(S) * values[-1]), -1) from None
