@@ -41,8 +41,9 @@ from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.covariance import correct
 from eigenkit.solvers.cross_products import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.regression import Regression, choose
+from eigenkit.solvers.regression import Regression
 from eigenkit.solvers.sparse_pairs import Request, View
+from eigenkit.solvers.stages import choose
 
 
 def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):

@@ -23,10 +23,9 @@ from eigenkit.numerics.linalg import (
 )
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import coordinates, planes
-from eigenkit.solvers.directions import Directions
 from eigenkit.solvers.kernel_weights import lower_bound
 from eigenkit.solvers.krylov import _solve_triangle, largest_eigenpairs
-from eigenkit.solvers.regression import _Reduced, _refined
+from eigenkit.solvers.regression import Directions, _Reduced, _refined
 from eigenkit.solvers.shrinkage import lanczos
 from eigenkit.solvers.spectral import _evidence
 from eigenkit.solvers.stages import rayleigh_ritz

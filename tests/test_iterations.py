@@ -12,7 +12,7 @@ from eigenkit.pencil import Pencil
 from eigenkit.solvers import krylov, stages
 from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.lasso import Sparsity, lasso
-from eigenkit.solvers.regression import Choice
+from eigenkit.solvers.stages import Choice
 
 
 class _Matrix:

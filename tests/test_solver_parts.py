@@ -17,12 +17,12 @@ from eigenkit.solvers import coordinates, kernel_weights, stages
 from eigenkit.solvers.coordinates import reductions
 from eigenkit.solvers.covariance import Filter, correct
 from eigenkit.solvers.deflation import sparse_pair
-from eigenkit.solvers.directions import Directions
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
 from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.multiview import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
+from eigenkit.solvers.regression import Directions
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
 
 
@@ -328,15 +328,16 @@ def test_of_one_kernel_the_first_step_is_the_last(rng):
     assert (len(found.history), found.converged, found.gap) == (1, True, 0.0)
 
 
-def test_without_a_level_the_corners_of_the_program_are_tried(rng, monkeypatch):
+def test_every_step_but_the_first_is_at_the_nearest_point(rng, monkeypatch):
     calls: list[int] = []
     before = kernel_weights.nearest
     monkeypatch.setattr(kernel_weights, "nearest", lambda *given: calls.append(1) or before(*given))
     bank = _bank(rng, 4, 12)
-    plain = silp(bank, 1e-6, 200, level=0.0)
-    assert not calls
     found = silp(bank, 1e-6, 200)
     assert len(calls) == len(found.history) - 1 > 0
+    # At the corners of the program, without a level, the same is found, with more steps.
+    monkeypatch.setattr(kernel_weights, "nearest", lambda cuts, level, center, corner: corner)
+    plain = silp(bank, 1e-6, 200)
     assert found.objective == pytest.approx(plain.objective, rel=1e-5)
 
 

@@ -14,8 +14,8 @@ from eigenkit.numerics.linalg import Cholesky, fill_upper, orthonormalize, white
 from eigenkit.numerics.tolerances import REPAIRABLE, TOLD_APART, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import REGRESSIONS, iterations, krylov, planes, spectral, stages
-from eigenkit.solvers.directions import Directions
 from eigenkit.solvers.krylov import BLOCK, block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
+from eigenkit.solvers.regression import Directions
 
 
 def _spied(monkeypatch, owner, name, calls):

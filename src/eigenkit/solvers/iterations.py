@@ -12,9 +12,8 @@ from eigenkit.data import Data
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import one_number
-from eigenkit.solvers.directions import Dual
 from eigenkit.solvers.krylov import ROUND, Run, block_cg, block_cg_mixed, block_lsqr
-from eigenkit.solvers.regression import Regression
+from eigenkit.solvers.regression import Dual, Regression
 
 
 def cg(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -37,8 +38,7 @@ FEASIBLE = 1e-10
 NO_DISTANCE = 1e-14
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One step: F at the best weights so far, the lower bound, and (F - bound) / F."""
 
     iteration: int
@@ -120,7 +120,8 @@ def best_of(bank: KernelBank, candidates: Sequence[Array]) -> KernelWeights:
     cuts = [bank.cut(weights) for weights in candidates]
     best = int(np.argmin([objective for objective, _ in cuts]))
     bound, _ = lower_bound(np.array([values for _, values in cuts]))
-    return _told(candidates[best], [_step(1, cuts[best][0], bound)], True)
+    step = _step(1, cuts[best][0], bound)
+    return KernelWeights(candidates[best], *step[1:], (step,), True)
 
 
 def best_single(bank: KernelBank) -> KernelWeights:
@@ -133,23 +134,10 @@ def _step(iteration: int, objective: float, bound: float) -> Step:
     return Step(iteration, objective, bound, gap)
 
 
-def _told(weights: Array, steps: list[Step], converged: bool) -> KernelWeights:
-    last = steps[-1]
-    return KernelWeights(weights, last.objective, last.bound, last.gap, tuple(steps), converged)
-
-
 def silp(
-    bank: KernelBank,
-    tol: float,
-    max_iter: int,
-    progress: Callable[[Step], None] | None = None,
-    level: float = LEVEL,
+    bank: KernelBank, tol: float, max_iter: int, progress: Callable[[Step], None] | None = None
 ) -> KernelWeights:
-    """The optimal weights, to a relative duality gap of ``tol``.
-
-    ``level`` is the part of the gap that a new point need not close: 0 takes the solution of
-    the linear program itself (the plain cutting plane method).
-    """
+    """The optimal weights, to a relative duality gap of ``tol``."""
     center = np.full(bank.p, 1.0 / bank.p)
     weights, best = center, np.inf
     cuts: list[Array] = []
@@ -165,15 +153,14 @@ def silp(
             progress(steps[-1])
         if steps[-1].gap <= tol:
             break
-        promised = bound + level * (best - bound)
-        center = nearest(np.array(cuts), promised, weights, corner) if level > 0 else corner
+        center = nearest(np.array(cuts), bound + LEVEL * (best - bound), weights, corner)
     converged = steps[-1].gap <= tol
     if not converged:
         warn_of_stopping(
             f"the weights of the kernels have a duality gap of {steps[-1].gap:.1e} after "
             f"{len(steps)} iterations, above tol={tol:g}: increase max_iter or tol"
         )
-    return _told(weights, steps, converged)
+    return KernelWeights(weights, *steps[-1][1:], tuple(steps), converged)
 
 
 def lower_bound(cuts: Array) -> tuple[float, Array]:

@@ -31,7 +31,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, largest_first, orthonormalize, ratio
 from eigenkit.numerics.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.directions import Directions
+from eigenkit.solvers.regression import Directions
 from eigenkit.solvers.stages import Settings, finish, regress
 
 

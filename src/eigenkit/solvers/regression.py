@@ -4,37 +4,24 @@ Five methods, one signature; those by factorization stand here. What does not de
 (a Gram matrix, a singular value decomposition, a Krylov space) is computed once for the whole grid.
 A method that finds the problem too ill-conditioned for it answers None, and the next one is tried.
 
-Which method is chosen by predicted cost, never by accuracy:
+An iteration may find only the coefficients A of directions W = Z'A, one for each sample where these
+are fewer than features (:class:`Dual`). With the scores S = Z W = Z Z'A
 
-========================================  ===================================================
-candidate                                 when it may be used
-========================================  ===================================================
-``cholesky`` (Z'Z + ridge, d x d)         d x d fits (GRAM_LIMIT_BYTES)
-``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
-``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
-                                          factorization would take longer than a moment; where
-                                          rounding keeps it from tol only if nothing else is left
-``lsqr`` (block LSQR)                     always; chosen only when nothing else may be used
-``svd``                                   never chosen: taken over to when a Gram matrix turns
-                                          out too ill-conditioned, or on demand
-========================================  ===================================================
+    W'C = S'H        W'B W = S'S + ridge A'S        B W = Z'(S + ridge A)
 
-The cheapest candidate wins. Costs are in seconds of a two-core machine; only their ratios
-matter. All candidates reach the same answer.
+so that W itself, which has a row for every feature, is made once it is known which W is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Data
-from eigenkit.numerics.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, first_triplets, fixed_start
 from eigenkit.numerics.tolerances import (
     EPS,
@@ -46,12 +33,6 @@ from eigenkit.numerics.tolerances import (
 )
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import reductions
-from eigenkit.solvers.directions import Directions, Span
-
-# Conjugate gradients hardly ever take fewer iterations than this.
-FEW = 8
-# A factorization this short (seconds) is taken: it is exact to rounding.
-SHORT = 0.1
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition number only warns.
@@ -62,6 +43,98 @@ CANCELLATION = 1e-11
 
 # Where refinement no longer converges, W is found if the last step was smaller than this.
 STALLED = 1e-6
+
+
+@dataclass(frozen=True)
+class Directions:
+    """W of a pencil in the units of Z, and B W and W'B W where those are known."""
+
+    problem: Pencil
+    W: Array
+    BW: Array | None = None
+    square: Array | None = None
+
+    @property
+    def cross(self) -> Array:
+        """W'C."""
+        return self.problem.Z.inner(self.W, self.problem.C)
+
+    def turned(self, T: Array) -> Directions:
+        """W T."""
+        return Directions(self.problem, self.W @ T, None if self.BW is None else self.BW @ T)
+
+    def some(self, keep: Any) -> Directions:
+        """Some of the columns of W."""
+        BW = None if self.BW is None else self.BW[:, keep]
+        return Directions(self.problem, self.W[:, keep], BW)
+
+    def errors(self, values: Array) -> tuple[float, float]:
+        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I.
+
+        B W is overwritten.
+        """
+        Z, C = self.problem.Z, self.problem.C
+        BW = self.problem.forms(self.W)[0] if self.BW is None else self.BW
+        orthogonality = float(np.abs(Z.inner(self.W, BW) - np.eye(len(values))).max(initial=0.0))
+        # In place from here on: these are as large as W, which may be the largest thing there is.
+        gap = C @ Z.inner(C, self.W)
+        BW *= values
+        scale = Z.norm(gap) + Z.norm(BW)
+        gap -= BW
+        return (Z.norm(gap) / scale if scale else 0.0), orthogonality
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Coefficients A and scores S (n x l both) of directions, for targets H and one ridge."""
+
+    problem: Pencil
+    H: Array
+    A: Array
+    S: Array
+    ridge: float
+
+    def turned(self, T: Array) -> Dual:
+        """The directions W T."""
+        return replace(self, A=self.A @ T, S=self.S @ T)
+
+    def some(self, keep: Any) -> Dual:
+        """Some of the directions."""
+        return replace(self, A=self.A[:, keep], S=self.S[:, keep])
+
+    @cached_property
+    def W(self) -> Array:
+        """The directions themselves."""
+        return np.asarray(self.problem.Z.rmatmat(self.A))
+
+    @property
+    def cross(self) -> Array:
+        """W'C."""
+        return self.S.T @ self.H
+
+    @property
+    def square(self) -> Array:
+        """W'B W."""
+        return self.S.T @ self._image
+
+    @property
+    def _image(self) -> Array:
+        """The coefficients of B W."""
+        return self.S + self.ridge * self.A
+
+    def errors(self, values: Array) -> tuple[float, float]:
+        """The same for these."""
+        Z, image, cross = self.problem.Z, self._image, self.cross
+        orthogonality = float(np.abs(self.S.T @ image - np.eye(len(values))).max(initial=0.0))
+        gap = Z.rmatmat(self.H @ cross.T - image * values)
+        part = self.problem.C @ cross.T
+        scale = Z.norm(part)
+        part -= gap
+        scale += Z.norm(part)
+        return (Z.norm(gap) / scale if scale else 0.0), orthogonality
+
+
+Span = Directions | Dual
 
 # Directions, and the eigenvalues and basis that belong to them.
 Solved = tuple[Span, Array, Array]
@@ -109,88 +182,6 @@ class Regression:
 Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
 
 
-# -- which method ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The method of stage one, the reason in a sentence, and the predicted costs in seconds."""
-
-    regression: str
-    reason: str
-    costs: dict[str, float]
-
-    def __str__(self) -> str:
-        return f"{self.regression} ({self.reason})"
-
-
-def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choice:
-    """The cheapest way to regress ``n_targets`` targets on Z for all ``alphas``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.data import Centered
-    >>> rng = np.random.default_rng(0)
-    >>> choose(Centered(rng.normal(size=(500, 20))), 3, [1.0], 1e-8).regression
-    'cholesky'
-    >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
-    'dual_cholesky'
-    """
-    n_targets = min(n_targets, Z.shape[1])  # more of them are narrowed first
-    costs = _factorization_costs(Z, len(alphas))
-    one_ridge = np.ndim(Z.ridge(max(alphas))) == 0
-    if not one_ridge:
-        costs.pop("dual_cholesky", None)
-    exact = min(costs.values(), default=np.inf)
-    possible = exact > SHORT and one_ridge and (min(alphas) > 0 or not Z.has_rows)
-    iteration = _iteration_cost(Z, n_targets, len(alphas)) if possible else np.inf
-    if exact > FEW * iteration:
-        condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), TINY)
-        # Where rounding keeps it from reaching tol, it would only run to max_iter: factor instead.
-        if not costs or EPS * condition < tol:
-            costs["cg"] = iteration * _iterations(Z, n_targets, condition, tol)
-    if not costs:
-        (n, d), limit = Z.shape, GRAM_LIMIT_BYTES / 2**30
-        why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"
-        reason = f"neither {d} x {d} nor {n} x {n} numbers fit in {limit:g} GB and {why}"
-        return Choice("lsqr", reason, {})
-    best = min(costs, key=costs.__getitem__)
-    others = ", ".join(f"{name} {costs[name]:.2g} s" for name in costs if name != best)
-    reason = f"{best} is predicted to take {costs[best]:.2g} s"
-    return Choice(best, reason + (f" ({others})" if others else ""), costs)
-
-
-def _factorization_costs(Z: Data, n_alphas: int) -> dict[str, float]:
-    costs = {}
-    forming = {"dual_cholesky": Z.seconds_for_outer, "cholesky": Z.seconds_for_gram}
-    for (name, seconds), side in zip(forming.items(), Z.shape, strict=True):
-        if fits(side) and np.isfinite(work := seconds()):
-            memory_passes = 40 * side**2 / READ_RATE
-            factorizations = n_alphas * (side**3 / 6 / DENSE_RATE + memory_passes)
-            costs[name] = work + factorizations
-    return costs
-
-
-def _iteration_cost(Z: Data, k: int, n_alphas: int) -> float:
-    """One product with Z, one with Z', and the work on the blocks of vectors."""
-    side = min(Z.shape)
-    blocks = (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
-    return Z.seconds_for_passes(k) + blocks
-
-
-def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
-    """About a third of the classical bound is what blocks take on text.
-
-    Blocks of k span the whole space after min(n, d) / k iterations. Without rounding that would be
-    the end; with it the number grows on, if only as the root of the bound. On text of 7484 and of
-    3000 documents with 26 and 101 labels, ridges from 1e-4 to 1e-2 and tolerances of 1e-4 and 1e-8,
-    this is within a factor of about two of what was counted.
-    """
-    bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
-    return float(3 + min(bound, 0.75 * np.sqrt(bound * min(Z.shape) / k)))
-
-
 # -- by factorization --------------------------------------------------------------------
 
 
@@ -200,16 +191,27 @@ def cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regr
     return [_primal(problem, G) for problem in problems]
 
 
-def _primal(problem: Pencil, G: Array) -> Regression | None:
-    B = G.copy()
-    B.flat[:: len(B) + 1] += problem.ridge
-    constant = problem.Z.constant
+def factored(
+    B: Array, ridge: float | Array, constant: np.ndarray, grain: Array | float, least: float
+) -> Cholesky | None:
+    """The factor of B + ridge, which overwrites B; None where too many digits are lost.
+
+    So they are below the reciprocal condition ``least``, and where some direction may be rounding
+    as columns up to the length ``grain`` are, which only singular vectors tell.
+    """
+    B.flat[:: len(B) + 1] += ridge
     B[constant, constant] += 1.0  # their rows and columns are zero, and so is their part of Z'H
     factor = Cholesky.of(B)
-    if factor is None or factor.rcond < REPAIRABLE:
+    if factor is None or factor.rcond < least:
         return None
-    if factor.smallest < np.max(problem.Z.grain(G.diagonal()) / factor.scale) ** 2:
-        return None  # some direction may be rounding, and only singular vectors tell
+    return None if factor.smallest < np.max(grain / factor.scale) ** 2 else factor
+
+
+def _primal(problem: Pencil, G: Array) -> Regression | None:
+    Z = problem.Z
+    factor = factored(G.copy(), problem.ridge, Z.constant, Z.grain(G.diagonal()), REPAIRABLE)
+    if factor is None:
+        return None
     M, rcond = factor.half(problem.C), factor.rcond
     W1 = partial(factor.back, M)
     normal = _NormalEquations(problem, W1, rcond=rcond, G=G, factor=factor, M=M)

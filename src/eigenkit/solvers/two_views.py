@@ -199,13 +199,11 @@ def closed_form(
     """
     # Each of their numbers is rounded; samples outnumber columns.
     given = np.einsum("ij,ij->j", R, R) + mean**2
-    fine = [grain(given, len(R), own) for own in eps]
-    least = np.append(fine[0][:d_x], fine[1][d_x:])
+    x, y = (grain(given, len(R), own) for own in eps)
     R_x, R_y = R[:d_x, :d_x], triangular_factor(R[:, d_x:])
-    for view, factor in enumerate((R_x, R_y)):
+    for view, (factor, least) in enumerate(((R_x, x[:d_x]), (R_y, y[d_x:]))):
         rounding = EPS * len(R) * np.linalg.norm(factor, axis=0)
-        own = least[:d_x] if view == 0 else least[d_x:]
-        short = np.abs(np.diag(factor)) <= np.maximum(rounding, own)
+        short = np.abs(np.diag(factor)) <= np.maximum(rounding, least)
         if short.any():
             raise SingularView(view, int(np.argmax(short)))
     M = sla.solve_triangular(R_y, R[:d_x, d_x:].T, trans="T").T
