@@ -42,11 +42,10 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered
 from eigenkit.numerics.costs import fits
-from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two, signs
+from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, power_of_two, signs
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, PRODUCTS_RANK_TOL, TEN_DIGITS
 from eigenkit.pencil import Report, Solution
-from eigenkit.solvers.regression import factored
 
 Columns = Sequence[np.ndarray]
 
@@ -85,10 +84,14 @@ def _by_factors(Z: Centered, columns: Columns, alphas: Sequence[float]) -> White
     order, to_view = np.concatenate(columns), ToView()
     M = G[np.ix_(order, order)]
     for own, alpha, (a, b) in zip(columns, alphas, pairwise(edges), strict=True):
-        ridge = np.broadcast_to(Z.ridge(alpha), len(G))[own]
         block = G[np.ix_(own, own)]
-        factor = factored(block, ridge, Z.constant[own], grain[own], TEN_DIGITS)
-        if factor is None:
+        block.flat[:: len(own) + 1] += np.broadcast_to(Z.ridge(alpha), len(G))[own]
+        constant = Z.constant[own]
+        block[constant, constant] += 1.0  # their rows and columns are zero
+        factor = Cholesky.of(block)
+        if factor is None or factor.rcond < TEN_DIGITS:
+            return None
+        if factor.smallest < np.max(grain[own] / factor.scale) ** 2:
             return None
         M[a:b, b:] = factor.half(M[a:b, b:])
         M[:a, a:b] = factor.half(M[:a, a:b].T).T

@@ -191,27 +191,16 @@ def cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regr
     return [_primal(problem, G) for problem in problems]
 
 
-def factored(
-    B: Array, ridge: float | Array, constant: np.ndarray, grain: Array | float, least: float
-) -> Cholesky | None:
-    """The factor of B + ridge, which overwrites B; None where too many digits are lost.
-
-    So they are below the reciprocal condition ``least``, and where some direction may be rounding
-    as columns up to the length ``grain`` are, which only singular vectors tell.
-    """
-    B.flat[:: len(B) + 1] += ridge
+def _primal(problem: Pencil, G: Array) -> Regression | None:
+    B = G.copy()
+    B.flat[:: len(B) + 1] += problem.ridge
+    constant = problem.Z.constant
     B[constant, constant] += 1.0  # their rows and columns are zero, and so is their part of Z'H
     factor = Cholesky.of(B)
-    if factor is None or factor.rcond < least:
+    if factor is None or factor.rcond < REPAIRABLE:
         return None
-    return None if factor.smallest < np.max(grain / factor.scale) ** 2 else factor
-
-
-def _primal(problem: Pencil, G: Array) -> Regression | None:
-    Z = problem.Z
-    factor = factored(G.copy(), problem.ridge, Z.constant, Z.grain(G.diagonal()), REPAIRABLE)
-    if factor is None:
-        return None
+    if factor.smallest < np.max(problem.Z.grain(G.diagonal()) / factor.scale) ** 2:
+        return None  # some direction may be rounding, and only singular vectors tell
     M, rcond = factor.half(problem.C), factor.rcond
     W1 = partial(factor.back, M)
     normal = _NormalEquations(problem, W1, rcond=rcond, G=G, factor=factor, M=M)
