@@ -374,14 +374,20 @@ def test_a_filter_is_the_product_of_its_factors(rng):
     w, p = rng.normal(size=(2, 3, 5))
     F = Filter(list(w), list(p))
     matrix = np.eye(5)
-    before = []
     for a, b in zip(w, p, strict=True):
-        before.append(matrix @ a)
         matrix = matrix @ (np.eye(5) - np.outer(a, b))
     V = rng.normal(size=(5, 2))
     np.testing.assert_allclose(F.apply(V), matrix @ V, atol=1e-10)
     np.testing.assert_allclose(F.adjoint(V), matrix.T @ V, atol=1e-10)
-    np.testing.assert_allclose(F.rotations(5), np.transpose(before), atol=1e-10)
+
+
+def test_rotations_are_the_weights_after_the_filter_before_them(rng):
+    W = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+    found = correct(Centered(rng.normal(size=(30, 6))), W, rng.normal(size=(30, 2)), 0.0, 3)
+    assert len(found.r) == len(found.w) == 3
+    for i, (w, r) in enumerate(zip(found.w, found.r, strict=True)):
+        before = Filter(found.w[:i], found.p[:i])
+        np.testing.assert_allclose(r, before.apply(w[:, None])[:, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize("unit", [0.1, 10.0])

@@ -124,7 +124,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         P = np.column_stack([columns, *found.p])
         self.orthogonal_weights_ = self._cast(np.column_stack([columns, *found.w]))
         self.orthogonal_loadings_ = self._cast(P)
-        self.orthogonal_rotations_ = self._cast(found.rotations(d))
+        self.orthogonal_rotations_ = self._cast(np.column_stack([columns, *found.r]))
         self.orthogonal_variance_ratio_ = np.array(found.norms) * np.sum(P**2, axis=0) / trace
         self.n_orthogonal_ = len(found.w)
 

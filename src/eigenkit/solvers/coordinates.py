@@ -29,6 +29,7 @@ from eigenkit.data import Data, sum_of_squares
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
+    lapack,
     orthonormalize,
     power_of_two,
     truncated_svd,
@@ -99,8 +100,8 @@ class _Turned:
 
 def narrowed(pencil: Pencil) -> tuple[Pencil, Array]:
     """The pencil with targets H Q, as many as there are directions: A = C C' = R'R for C' = Q R."""
-    with blas_threads(pencil.C.shape[0]):
-        Q, R = sla.qr(pencil.C.T, mode="economic", check_finite=False)
+    how = {"mode": "economic", "check_finite": False}
+    Q, R = lapack(pencil.C.shape[0], sla.qr, pencil.C.T, **how)
     turned = _Turned(pencil.H, Q) if pencil.Z.has_rows else pencil.H @ Q
     return Pencil(pencil.Z, turned, pencil.alpha, R.T), Q
 

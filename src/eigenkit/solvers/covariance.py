@@ -36,8 +36,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Data, Rescaled
-from eigenkit.numerics.linalg import Array, graded_svd, normalized, signs, triangular_factor
-from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.linalg import Array, graded_svd, lapack, normalized, signs, triangular_factor
 from eigenkit.numerics.tolerances import DEPENDENT, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.deflation import Components, without
@@ -70,8 +69,7 @@ def singular_pairs(
 
 def _plain_pairs(S: Array, count: int | None) -> tuple[Array, Array, Array] | None:
     """The first pairs; None where some of them have lost digits beside the first."""
-    with blas_threads(S.shape[1]):
-        W, s, Ct = sla.svd(S, full_matrices=False)
+    W, s, Ct = lapack(S.shape[1], sla.svd, S, full_matrices=False)
     W, s, C = W[:, :count], s[:count], Ct[:count].T
     return (W, s, C) if s[-1] > TWELVE_DIGITS * s[0] else None
 
@@ -112,10 +110,11 @@ def covariance_axes(pencil: Pencil, factor: Array, count: int | None = None) -> 
 
 @dataclass
 class Filter:
-    """F = (I - w1 p1') (I - w2 p2') ..., and the squared lengths of the scores taken out."""
+    """F = (I - w1 p1') (I - w2 p2') ..., and the scores X r taken out by their squared lengths."""
 
     w: list[Array] = field(default_factory=list)
     p: list[Array] = field(default_factory=list)
+    r: list[Array] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
 
     def apply(self, V: Array) -> Array:
@@ -129,14 +128,6 @@ class Filter:
         for w, p in zip(self.w, self.p, strict=True):
             U = U - np.outer(p, w @ U)
         return U
-
-    def rotations(self, d: int) -> Array:
-        """R with the orthogonal scores X R."""
-        found = np.zeros((d, len(self.w)))
-        for i, w in enumerate(self.w):
-            before = Filter(self.w[:i], self.p[:i])
-            found[:, i] = before.apply(w[:, None])[:, 0]
-        return found
 
 
 def correct(X: Data, W: Array, YC: Array, off: float, wanted: int) -> Filter:
@@ -159,6 +150,7 @@ def correct(X: Data, W: Array, YC: Array, off: float, wanted: int) -> Filter:
             break  # no more than the rounding of the numbers as they were given
         F.p.append(F.adjoint(X.rmatmat(t))[:, 0] / length**2)
         F.w.append(w)
+        F.r.append(r[:, 0])
         F.norms.append(length**2)
     return F
 

@@ -42,8 +42,7 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered
 from eigenkit.numerics.costs import fits
-from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, power_of_two, signs
-from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, lapack, power_of_two, signs
 from eigenkit.numerics.tolerances import EPS, PRODUCTS_RANK_TOL, TEN_DIGITS
 from eigenkit.pencil import Report, Solution
 
@@ -52,7 +51,8 @@ Columns = Sequence[np.ndarray]
 # What takes the rows of a view in the eigenvectors to W: a function, and units.
 ToView = list[tuple[Callable[[Array], Array], Array | float]]
 
-# The matrix of the pencil where D is I, and where its blocks begin and end.
+# The matrix of the pencil where D is I, of which the blocks above the diagonal count, and where its
+# blocks begin and end.
 Whitened = tuple[Array, np.ndarray, ToView]
 
 
@@ -68,7 +68,16 @@ def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int |
         found = _by_triplets(Z, columns, alphas)
         how = "svd", "a view is close to collinear" if tall else "a view is wide"
     M, edges, to_view = found
-    values, Q = _positive(M, edges, k)
+    # Eigenpairs of M + M', which is zero on the blocks of the diagonal.
+    if len(columns) == 2:  # of one block its singular values
+        U, values, Vt = lapack(len(M), sla.svd, M[: edges[1], edges[1] :], full_matrices=False)
+        Q = np.vstack([U, Vt.T]) / np.sqrt(2.0)
+    else:
+        for a, b in pairwise(edges):
+            M[a:, a:b] = 0.0
+        values, Q = eigenpairs(M + M.T, k)
+    keep = np.flatnonzero(values > PRODUCTS_RANK_TOL * values.max(initial=1.0))[:k]
+    values, Q = values[keep], Q[:, keep]
     W = np.empty((Z.shape[1], len(values)))
     for own, (back, unit), rows in zip(columns, to_view, np.split(Q, edges[1:-1]), strict=True):
         W[own] = back(rows) * unit
@@ -119,26 +128,6 @@ def _check_size(n: int, d: int) -> None:
             f"a view has {n} rows and {d} columns, too many for its singular values: reduce it "
             "first, for instance by PCA, which takes sparse data of this size."
         )
-
-
-def _positive(M: Array, edges: Array, k: int | None) -> tuple[Array, Array]:
-    """The k largest eigenpairs of M + M', without those that are not positive beyond rounding.
-
-    M holds the blocks above the diagonal; what else is there does not count. With two views that is
-    one block, and its singular values are the eigenvalues.
-    """
-    if len(edges) == 3:
-        with blas_threads(len(M)):
-            U, values, Vt = sla.svd(M[: edges[1], edges[1] :], full_matrices=False)
-        Q = np.vstack([U, Vt.T]) / np.sqrt(2.0)
-    else:
-        M = np.triu(M)
-        for a, b in pairwise(edges):
-            M[a:b, a:b] = 0.0
-        values, Q = eigenpairs(M + M.T, k)
-    values, Q = values[:k], Q[:, :k]
-    keep = values > PRODUCTS_RANK_TOL * values.max(initial=1.0)
-    return values[keep], Q[:, keep]
 
 
 # -- one component after the other -----------------------------------------------------
