@@ -207,19 +207,17 @@ def _ends(
     spectra: list[tuple[Array, Array]], F: Array, length: Array | None = None, tie: float = 0.0
 ) -> Planes:
     """The planes of the smallest eigenvalues; of tied ones that of shortest normal."""
-    Z = [F @ _first(*spectrum, length, tie) for spectrum in spectra]
+    Z = []
+    for values, vectors in spectra:
+        v = vectors[:, 0]
+        tied = int(np.sum(values <= values[0] + tie))
+        if length is not None and tied > 1:
+            # All have unit norm in S: the shorter the normal, the larger the distances.
+            lengths = length @ vectors[:, :tied]
+            lengths /= power_of_two(np.abs(lengths).max())
+            v = vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1]
+        Z.append(F @ v)
     return Planes(np.array(Z), np.clip([values[0] for values, _ in spectra], 0.0, 1.0))
-
-
-def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:
-    """The first eigenvector; of several with its eigenvalue the one of shortest normal."""
-    tied = int(np.sum(values <= values[0] + tie))
-    if tied == 1 or length is None:
-        return vectors[:, 0]
-    # All tied vectors have unit norm in S: the shorter the normal, the larger the distances.
-    lengths = length @ vectors[:, :tied]
-    lengths /= power_of_two(np.abs(lengths).max())
-    return np.asarray(vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1])
 
 
 # -- ReGEC, regularized -----------------------------------------------------------------

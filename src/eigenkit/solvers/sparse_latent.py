@@ -31,6 +31,7 @@ import numpy as np
 from scipy.special import betaln, digamma, expit, gammaln, xlogy
 
 from eigenkit.numerics.linalg import Array, eigenpairs, triangular_factor
+from eigenkit.solvers.two_views import LOG_2PI
 
 SLAB = (0.5, 0.5)  # shape and rate of a: together with the normal a Cauchy slab
 NOISE = (1e-3, 1e-3)  # of t: hardly any information
@@ -43,8 +44,6 @@ STRIDE = 10
 
 # A trial ends when, at its present rate, it needs more steps than this to be the best.
 HOPE = 50
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
