@@ -221,7 +221,7 @@ def test_opposed_scores_are_turned_where_weights_may_be_negative(rng):
     for turn in (1.0, -1.0):
         for free in (True, False):
             request = _request(y=Sparsity(0.0, nonnegative=not free))
-            found = module._finish(x, y, ([a], [turn * b]), request, Report("one by one"))
+            found = module._finish(x, y, [(a, turn * b)], request, Report("one by one"))
             S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
             assert np.sign(S[:, 0] @ T[:, 0]) == (1.0 if free else turn)
             np.testing.assert_allclose([np.sum(S**2), np.sum(T**2)], 1.0)

@@ -130,8 +130,7 @@ def sparse_pairs(
     x, y = View.of(Zx, scale), View.of(Zy, scale)
     if method == "least_squares":
         return _least_squares(x, y, len(requests), requests[0])
-    columns_x: list[Array] = []
-    columns_y: list[Array] = []
+    found: list[tuple[Array, Array]] = []
     sweeps, converged = 0, True
     for request in requests:
         if x.is_exhausted or y.is_exhausted:
@@ -140,19 +139,18 @@ def sparse_pairs(
         t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
         if abs(t @ u) <= RANK_TOL * norm(x.X.matmat(a[:, None])) * norm(y.X.matmat(b[:, None])):
             break
-        columns_x.append(a)
-        columns_y.append(b)
+        found.append((a, b))
         sweeps, converged = max(sweeps, n_iter), converged and done
         x, y = x.without(t), y.without(u)
     report = Report("one by one", method, "as asked", sweeps, converged)
-    return _finish(x, y, (columns_x, columns_y), requests[0], report)
+    return _finish(x, y, found, requests[0], report)
 
 
 def _finish(
-    x: View, y: View, w: tuple[list[Array], list[Array]], request: Request, report: Report
+    x: View, y: View, found: list[tuple[Array, Array]], request: Request, report: Report
 ) -> Pairs:
     """Scores of unit length on the whole views, positively correlated; signs by the rule."""
-    W = [np.array(w).reshape(-1, v.width).T for w, v in zip(w, (x, y), strict=True)]
+    W = [np.reshape([w[i] for w in found], (-1, v.width)).T for i, v in enumerate((x, y))]
     scores = [v.X.matmat(w) for v, w in zip((x, y), W, strict=True)]
     W = [w / norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
     sign = signs(W[0])
@@ -359,8 +357,8 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     r = ratio(product, size)
     best = [j for j in np.argsort(-r, kind="stable") if r[j] > RANK_TOL]
     order = _independent(best, l, scores, targets)
-    columns = [W[:, j] for j in order], [root[:, j] for j in order]
-    return _finish(x, y, columns, request, Report("all at once", "least_squares", "as asked"))
+    found = [(W[:, j], root[:, j]) for j in order]
+    return _finish(x, y, found, request, Report("all at once", "least_squares", "as asked"))
 
 
 def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
