@@ -24,7 +24,7 @@ from eigenkit.moments import stream
 from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.threads import FAN_IN, tree_sum
 from eigenkit.solvers import choose, krylov, spectral
-from eigenkit.solvers.regression import _factorization_costs, _iteration_cost, _iterations
+from eigenkit.solvers.stages import _factorization_costs, _iteration_cost, _iterations
 
 SIZE = 1000  # bytes of a block
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,7 +21,7 @@ from eigenkit.solvers import (
     REGRESSIONS,
     Settings,
     krylov,
-    multiblock,
+    multiview,
     planes,
     sparse_pairs,
     spectral,
@@ -46,7 +49,7 @@ def test_the_order_and_signs_of_components_leave_the_evidence(rng):
     active = rng.uniform(0.2, 0.9, (5, 3))
     q = Loadings(W, rng.uniform(0.1, 1, (5, 3)), active, tuple(some[:2]), tuple(some[2:4]),
                  tuple(some[4:]))  # fmt: skip
-    for other in (q.ordered(np.array([2, 0, 1])), q.turned(np.array([1.0, -1.0, -1.0]))):
+    for other in (q.ordered(np.array([2, 0, 1])), replace(q, mean=q.mean * [1.0, -1.0, -1.0])):
         assert bound(data, latent(data, other), other) == pytest.approx(
             bound(data, latent(data, q), q), rel=1e-12
         )
@@ -160,7 +163,7 @@ def test_what_counts_as_rank_depends_on_the_longer_side(shape, rng):
     for size, rank in ((0.5, 1), (2.0, 2)):
         Q = np.linalg.qr(rng.normal(size=(long, short)))[0]
         T = Q * [1.0, size * 10 * EPS * long]
-        block = multiblock.Block(T if shape[0] == long else T.T, 0.5, 0.5, 10.0)
+        block = multiview.Block(T if shape[0] == long else T.T, 0.5, 0.5, 10.0)
         P, F = block.whitened()
         assert P.shape[1] == F.shape[1] == rank
 
@@ -177,9 +180,8 @@ def test_a_basis_has_as_many_vectors_as_are_above_the_rounding_of_all_rows(dtype
 
 @pytest.mark.parametrize("method", ["gram", "svd"])
 @pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
-def test_all_components_are_a_complete_spectrum(method, shape, rng):
+def test_all_components_are_those_with_variance(method, shape, rng):
     found = spectral.principal_axes(Centered(rng.normal(size=shape)), None, method, 1e-8, 100)
-    assert found.complete
     assert len(found.s) == (4 if shape[0] > 4 else 3)
 
 
@@ -264,8 +266,9 @@ def test_no_distance_is_told_from_a_small_one():
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_rank_on_a_span_does_not_depend_on_the_unit_of_the_target(unit, rng):
-    WBW, WC = np.eye(3), np.diag([1.0, 1e-4, 1e-8])[:, :3]
-    T, values, basis = stages.ritz(WBW, unit * WC)
+    WBW, WC = 4 * np.eye(3), 2 * np.diag([1.0, 1e-4, 1e-8])[:, :3]
+    span = SimpleNamespace(square=WBW, cross=unit * WC, turned=lambda T: T)
+    T, values, basis = stages.rayleigh_ritz(span, None, None)
     np.testing.assert_allclose(values, unit**2 * np.array([1.0, 1e-8]), rtol=1e-9)
     assert T.shape == basis.shape == (3, 2)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from types import SimpleNamespace
 
@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from conftest import near
+from eigenkit import PLSRegression
 from eigenkit.data import (
     Blocked,
     Centered,
@@ -33,7 +34,7 @@ from eigenkit.solvers import (
 )
 from eigenkit.solvers.covariance import covariance_axes, largest_covariances
 from eigenkit.solvers.cross_products import CrossProducts
-from eigenkit.solvers.deflation import Components, decompose, inverse_rotations
+from eigenkit.solvers.deflation import Components, decompose
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
 from eigenkit.solvers.spectral import principal
 from eigenkit.targets import TARGETS, Labels
@@ -84,13 +85,13 @@ def test_scores_are_rounding_up_to_the_grain_of_either_side(rng):
             for share in (0.99, 1.01):
                 # the grain of X beside scores of Y, and the other way round
                 x = _cross(X, Y, grain=share * covariance / t, gram=gram)
-                assert x.is_rounding(w, c, covariance) is (share > 1)
+                assert x.is_rounding(w, c, covariance, x.yy) is (share > 1)
                 y = _cross(X, Y, grain_y=share * covariance / s, gram=gram)
-                assert y.is_rounding(w, c, covariance) is (share > 1)
+                assert y.is_rounding(w, c, covariance, y.yy) is (share > 1)
     whole = np.sqrt(np.sum(X**2))
     sure = _cross(X, Y, grain_y=0.99 / whole, gram=False)
     sure = replace(sure, sides=None)  # no data
-    assert sure.is_rounding(w, c, 1.0) is False
+    assert sure.is_rounding(w, c, 1.0, sure.yy) is False
 
 
 def test_small_scores_are_multiplied_from_the_data(rng):
@@ -109,11 +110,12 @@ def test_small_scores_are_multiplied_from_the_data(rng):
 
 
 def test_products_with_the_data_are_made_in_their_threads(rng):
-    held = nullcontext()
     for gram in (True, False):
-        cross = _cross(*rng.normal(size=(2, 9, 3)), gram=gram)
-        cross.X.threads = held
-        assert (cross.threads() is held) is not gram
+        cross, entered = _cross(*rng.normal(size=(2, 9, 3)), gram=gram), []
+        cross.X.threads = ExitStack()
+        cross.X.threads.callback(entered.append, "left")
+        decompose(cross, 1, "regression")
+        assert bool(entered) is not gram
 
 
 def _scaling(Z, squares, freedom, scale):
@@ -157,10 +159,12 @@ def test_the_first_components_are_those_of_fewer(deflation, rng):
     for name in {field.name for field in fields(Components)} - {"report"}:
         mine, theirs = (np.asarray(getattr(found, name)) for found in (three, two))
         np.testing.assert_allclose(mine[..., :2], theirs, atol=1e-10)
-    W, P = rng.normal(size=(2, 5, 3))
-    np.testing.assert_allclose(
-        inverse_rotations(W, P) @ (P.T @ W), W, atol=1e-10
-    )  # the rotations that give scores of deflated blocks
+
+
+def test_rotations_of_y_give_scores_of_deflated_blocks(rng):
+    model = PLSRegression(2, scale=False).fit(rng.normal(size=(30, 5)), rng.normal(size=(30, 3)))
+    W, P = model.y_weights_, model.y_loadings_
+    np.testing.assert_allclose(model.y_rotations_ @ (P.T @ W), W, atol=1e-10)
 
 
 @pytest.mark.parametrize("deflation", ["regression", "canonical", "simpls", "svd"])
@@ -306,13 +310,13 @@ def test_the_error_of_a_mixture_is_its_first_step_of_refinement(rng):
     step = np.linalg.norm(E @ mix) / np.linalg.norm((W + E) @ mix)
     assert normal.error(W + E, T) == pytest.approx(step, rel=1e-6)
     for found in (normal.refined(W, T), normal.settled(W, T)):
-        np.testing.assert_allclose(found[0], W, atol=1e-12)
-        np.testing.assert_allclose(found[1], B @ W, atol=1e-11)
-        np.testing.assert_allclose(found[2], W.T @ B @ W, atol=1e-11)
-    near, slope, inner = normal.refined(W + 1e-5 * E, T)  # one step, and no residual after it
-    np.testing.assert_allclose(near, W, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(slope, B @ W, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(inner, W.T @ B @ W, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(found.W, W, atol=1e-12)
+        np.testing.assert_allclose(found.BW, B @ W, atol=1e-11)
+        np.testing.assert_allclose(found.square, W.T @ B @ W, atol=1e-11)
+    near = normal.refined(W + 1e-5 * E, T)  # one step, and no residual after it
+    np.testing.assert_allclose(near.W, W, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(near.BW, B @ W, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(near.square, W.T @ B @ W, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("method", list(REGRESSIONS))
@@ -333,7 +337,7 @@ def test_ridges_in_units_of_their_own(method, units, rng):
             assert alpha == 0.0 or method == "lsqr"
             continue
         T = np.eye(2)
-        W = answer.settle(T)[0]
+        W = answer.settle(T).W
         np.testing.assert_allclose(Z.to_X(W) * np.array(units)[:, None], true, rtol=1e-6, atol=1e-9)
 
 

@@ -36,14 +36,14 @@ from eigenkit.solvers import (
     sparse_latent,
     sparse_pairs,
     spectral,
-    stages,
 )
 from eigenkit.solvers import lasso as lasso_module
+from eigenkit.solvers.covariance import correct
 from eigenkit.solvers.cross_products import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.orthogonal import correct
-from eigenkit.solvers.regression import choose
+from eigenkit.solvers.regression import Regression
 from eigenkit.solvers.sparse_pairs import Request, View
+from eigenkit.solvers.stages import choose
 
 
 def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):
@@ -170,7 +170,9 @@ def test_rank_order_and_ties_are_relative(unit, rng):
     s = np.array([1.0, 0.5, 1e-3, 1e-9, 0.0])
     _, found, _ = first_triplets(unit * (Q[:, :5] * s) @ P, None)
     np.testing.assert_allclose(found, unit * s[:3], rtol=1e-9)
-    values, _ = stages.diagonalize(unit * (P * [1.0, 0.5, 1e-3, 1e-14, 0.0]) @ P.T)
+    D = unit * (P * [1.0, 0.5, 1e-3, 1e-14, 0.0]) @ P.T
+    pencil = SimpleNamespace(Z=Data(), C=np.eye(5), forms=lambda W: (W, None))
+    _, values, _ = Regression(pencil, lambda: D).components(None)
     np.testing.assert_allclose(values, unit * s[:3], rtol=1e-9)
     assert largest_first(unit * np.array([1.0, 3.0, 2.0, 3.0])).tolist() == [1, 3, 2, 0]
     assert largest(unit * np.array([-3.0, 2.0])) == 3 * unit
@@ -227,7 +229,7 @@ def test_a_lasso_is_as_exact_for_small_targets(unit, rng):
 
 def test_one_plane_that_is_not_found_is_told(monkeypatch):
     squares = np.array([[4.0, 6.0, 2.0], [1.0, 1.0, 2.0]])
-    rows = large_planes.PlaneSums(np.ones((2, 3)), squares, np.ones(3))
+    rows = large_planes.Sums(np.ones((2, 3)), squares, np.ones(3))
 
     def found(rows, ridges, tol, max_iter):
         return np.array([3.0, 1.0]), np.ones((2, 3)), max_iter, residuals

@@ -25,7 +25,7 @@ from eigenkit.pencil import Pencil
 from eigenkit.solvers import coordinates, planes
 from eigenkit.solvers.kernel_weights import lower_bound
 from eigenkit.solvers.krylov import _solve_triangle, largest_eigenpairs
-from eigenkit.solvers.regression import _refined, components
+from eigenkit.solvers.regression import Directions, _Reduced, _refined
 from eigenkit.solvers.shrinkage import lanczos
 from eigenkit.solvers.spectral import _evidence
 from eigenkit.solvers.stages import rayleigh_ritz
@@ -43,11 +43,16 @@ def _blocked(X):
 # -- units ------------------------------------------------------------------------------
 
 
+def _components(F, M):
+    span, values, V = _Reduced(None, None, F=F, M=M).components(None)
+    return span.W, values, V
+
+
 @UNITS
 def test_components_are_chosen_relative_to_the_largest(unit, rng):
     F, M = np.eye(6), rng.normal(size=(6, 2)) @ rng.normal(size=(2, 5))
-    W, values, V = components(F, M)
-    scaled = components(F, unit * M)
+    W, values, V = _components(F, M)
+    scaled = _components(F, unit * M)
     assert W.shape == (6, 2)
     np.testing.assert_allclose(scaled[1], unit**2 * values, rtol=1e-12)
     np.testing.assert_allclose(np.abs(scaled[0].T @ W), np.eye(2), atol=1e-12)
@@ -127,8 +132,10 @@ def test_rayleigh_ritz_finds_the_same_in_any_basis(rng):
     answers = []
     for turn in (np.eye(3), np.triu(rng.normal(size=(3, 3)), 1) + np.diag([1.0, 40.0, 0.02])):
         V = W @ turn
-        answers.append(rayleigh_ritz(pencil, V, B @ V, V.T @ B @ V, np.zeros(3), np.eye(3)))
-    for X, BX, values, basis in answers:
+        span = Directions(pencil, V, B @ V, V.T @ B @ V)
+        answers.append(rayleigh_ritz(span, np.zeros(3), np.eye(3)))
+    for found, values, basis in answers:
+        X, BX = found.W, found.BW
         np.testing.assert_allclose(X.T @ BX, np.eye(3), atol=1e-10)
         np.testing.assert_allclose(pencil.C @ (pencil.C.T @ X), BX * values, atol=1e-9)
         np.testing.assert_allclose(pencil.C.T @ X, basis * np.sqrt(values), atol=1e-9)

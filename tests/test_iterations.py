@@ -12,15 +12,14 @@ from eigenkit.pencil import Pencil
 from eigenkit.solvers import krylov, stages
 from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.lasso import Sparsity, lasso
-from eigenkit.solvers.regression import Choice
+from eigenkit.solvers.stages import Choice
 
 
 class _Matrix:
     """What the lasso asks of a view, from a dense matrix; products are counted."""
 
     def __init__(self, A):
-        (self.height, self.width), self.A, self.count = A.shape, A, 0
-        self.X = self  # its own columns
+        self.shape, self.A, self.count = A.shape, A, 0
 
     def gram(self):
         return self.A.T @ self.A

@@ -58,10 +58,10 @@ def test_a_view_is_the_matrix_without_the_scores_taken_out(storage, scale, rng):
         V, U = rng.normal(size=(6, 2)), rng.normal(size=(42, 2))
         np.testing.assert_allclose(view.matmat(V), A @ V, atol=1e-12)
         np.testing.assert_allclose(view.rmatmat(U), A.T @ U, atol=1e-12)
-        np.testing.assert_allclose(view.gram(), whole_gram, atol=1e-12)
+        np.testing.assert_allclose(view.X.gram(), whole_gram, atol=1e-12)
         np.testing.assert_allclose(view.squares, np.sum(A * A, axis=0), atol=1e-12)
         np.testing.assert_allclose(view.whole, whole)
-        np.testing.assert_allclose(X @ view.in_units_of_X(V), X @ (V * view.X.factor[:, None]))
+        np.testing.assert_allclose(X @ view.X.to_X(V), X @ (V * view.X.factor[:, None]))
         assert not view.is_exhausted
         t = A @ rng.normal(size=6)
         view = view.without(7.0 * t)
@@ -208,7 +208,7 @@ def test_pairs_have_unit_scores_that_earlier_ones_do_not_explain(method, scale, 
         x, y = x.without(S[:, 0]), y.without(T[:, 0])
         a, b, *_ = FINDERS[method](x, y, _request(count, count, 1e-9))
         for w, v, W in ((a, x, found.W_x), (b, y, found.W_y)):
-            expected = v.in_units_of_X(w[:, None])[:, 0]
+            expected = v.X.to_X(w[:, None])[:, 0]
             cosine = expected @ W[:, 1] / np.linalg.norm(expected) / np.linalg.norm(W[:, 1])
             assert abs(cosine) == pytest.approx(1.0, abs=1e-6)
 
@@ -221,7 +221,7 @@ def test_opposed_scores_are_turned_where_weights_may_be_negative(rng):
     for turn in (1.0, -1.0):
         for free in (True, False):
             request = _request(y=Sparsity(0.0, nonnegative=not free))
-            found = module._finish(x, y, ([a], [turn * b]), request, Report("one by one"))
+            found = module._finish(x, y, [(a, turn * b)], request, Report("one by one"))
             S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
             assert np.sign(S[:, 0] @ T[:, 0]) == (1.0 if free else turn)
             np.testing.assert_allclose([np.sum(S**2), np.sum(T**2)], 1.0)
@@ -290,7 +290,7 @@ def test_least_squares_takes_the_best_correlated_targets(rng):
     A, B = _unit(X), _unit(Y)
     values, V = np.linalg.eigh(B.T @ B)
     root = V / np.sqrt(values) @ V.T
-    fit = lasso(View.of(Centered(X), True), Sparsity(0.25))
+    fit = lasso(View.of(Centered(X), True).X, Sparsity(0.25))
     W = np.array([fit(c, np.zeros(6)) for c in (A.T @ B @ root).T]).T
     r = np.sum(A @ W * (B @ root), axis=0) / np.linalg.norm(A @ W, axis=0)
     order = np.argsort(-np.abs(r))[:2]
@@ -308,7 +308,7 @@ def test_least_squares_takes_the_best_correlated_targets(rng):
 
 class _Matrix:
     def __init__(self, A):
-        (self.height, self.width), self.A, self.X = A.shape, A, self
+        self.shape, self.A = A.shape, A
 
     def toarray(self):
         return self.A

@@ -46,10 +46,11 @@ def test_an_inverse_root_and_the_condition_it_was_found_at(unit, rng):
 def test_the_first_eigenvector_and_of_tied_ones_the_shortest(rng):
     Q = np.linalg.qr(rng.normal(size=(5, 5)))[0]
     values = np.array([0.1, 0.1 + 1e-13, 0.1 + 1e-12, 0.4, 0.9])
-    np.testing.assert_array_equal(planes._first(values, Q, None, 1e-11), Q[:, 0])
-    np.testing.assert_array_equal(planes._first(values, Q, np.eye(5), 1e-14), Q[:, 0])
+    spectra, one = [(values, Q)], np.eye(5)
+    np.testing.assert_array_equal(planes._ends(spectra, one, None, 1e-11).Z[0], Q[:, 0])
+    np.testing.assert_array_equal(planes._ends(spectra, one, one, 1e-14).Z[0], Q[:, 0])
     length = rng.normal(size=(4, 5))
-    found = planes._first(values, Q, length, 1e-11)
+    found = planes._ends(spectra, one, length, 1e-11).Z[0]
     np.testing.assert_allclose(found @ found, 1.0)
     np.testing.assert_allclose(Q[:, 3:].T @ found, 0.0, atol=1e-12)
     shortest = np.linalg.svd(length @ Q[:, :3], compute_uv=False)[-1]

@@ -183,7 +183,10 @@ def test_a_fold_by_update_is_the_fold_from_its_rows(weighted, scale, rng, monkey
         component_cv, "decompose", lambda cross, *more: given.append(cross) or before(cross, *more)
     )
     train = np.flatnonzero(np.arange(40) % 4)
-    mine, theirs = update.fit(train), component_cv._fit(problem, train)
+    mine, theirs = (
+        update.fit(train),
+        component_cv.linear_model(*problem.rows.take(train).sides(), scale, 3, "regression"),
+    )
     for name in ("mean", "y_mean"):
         np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-10)
     np.testing.assert_allclose(mine.R @ mine.Q.T, theirs.R @ theirs.Q.T, rtol=1e-8, atol=1e-12)

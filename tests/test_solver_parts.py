@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,16 +12,17 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered, Data
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import coordinates, kernel_weights, stages
-from eigenkit.solvers.coordinates import reduction
+from eigenkit.solvers.coordinates import reductions
+from eigenkit.solvers.covariance import Filter, correct
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
 from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.multiblock import Cross, Rule, _ascend
+from eigenkit.solvers.multiview import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
-from eigenkit.solvers.orthogonal import Filter, correct
+from eigenkit.solvers.regression import Directions
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
 
 
@@ -51,7 +51,7 @@ def test_iterations_end_at_their_limit_and_say_so(limit, rng):
     assert (pairs.n_iter, products) == (limit, limit)
     assert pairs.converged is (limit == 5)  # five blocks of eight are the whole space
     A = rng.normal(size=(60, 30))
-    _, n_iter, done = block_lsqr(
+    _, n_iter, done, _ = block_lsqr(
         lambda V: A @ V, lambda U: A.T @ U, B.repeat(2, 0)[:60], 0.0, limit
     )
     assert (n_iter, done) == (limit, False)
@@ -77,7 +77,9 @@ def test_iterations_end_at_their_limit_and_say_so(limit, rng):
 def test_an_iteration_with_nothing_to_do_takes_no_step():
     w, c, sigma, *how = sparse_pair(np.zeros((4, 3)), Sparsity(0.1), Sparsity(0.1), 1e-6, 9)
     assert (w.any(), c.any(), sigma, *how) == (False, False, 0.0, 1, True)
-    X, n_iter, done = block_lsqr(np.zeros((5, 3)).dot, np.zeros((3, 5)).dot, np.ones((5, 1)), 0, 9)
+    X, n_iter, done, _ = block_lsqr(
+        np.zeros((5, 3)).dot, np.zeros((3, 5)).dot, np.ones((5, 1)), 0, 9
+    )
     assert (X.any(), n_iter, done) == (False, 0, True)
 
 
@@ -114,18 +116,24 @@ def test_axes_are_as_many_as_are_asked_for_and_there(rng):
 # -- the second stage ----------------------------------------------------------------------
 
 
+def _ritz(B, C):
+    """T, eigenvalues and basis on a span with W'B W = B and W'C = C."""
+    span = SimpleNamespace(square=B, cross=C, turned=lambda T: T)
+    return stages.rayleigh_ritz(span, None, None)
+
+
 def test_ritz_solves_the_pencil_on_a_span(rng):
     B, C = _spd(rng, 4), rng.normal(size=(4, 6))
-    T, values, basis = stages.ritz(B, C)
+    T, values, basis = _ritz(B, C)
     np.testing.assert_allclose(T.T @ B @ T, np.eye(4), atol=1e-10)
     np.testing.assert_allclose(C.T @ T, basis * np.sqrt(values), atol=1e-10)
     np.testing.assert_allclose(values, sla.eigvalsh(C @ C.T, B)[::-1], rtol=1e-9)
     C[:, :] = np.outer(rng.normal(size=4), C[0])  # one direction
-    T, values, basis = stages.ritz(B, C)
+    T, values, basis = _ritz(B, C)
     assert T.shape == (4, 1)
     assert basis.shape == (6, 1)
-    assert stages.ritz(-B, C) is None
-    assert stages.ritz(np.empty((0, 0)), np.empty((0, 6))) is None
+    assert _ritz(-B, C)[1:] == (None, None)  # as they were
+    assert _ritz(np.empty((0, 0)), np.empty((0, 6)))[1:] == (None, None)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 4])
@@ -136,7 +144,7 @@ def test_reduced_pencils_are_white_on_the_row_space(rank, n, ridge, rng):
     A = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, 4)) * [1.0, 8.0, 0.125, 1.0]
     pencil = Pencil.state(Centered(A), rng.normal(size=(n, 2)), ridge)
     Z = pencil.Z.toarray()
-    F, M, rcond = reduction(pencil)(ridge)
+    ((F, M, root),) = reductions(pencil, [ridge])
     r = min(rank, n - 1)
     assert F.shape == (4, r)
     np.testing.assert_allclose(F.T @ (Z.T @ Z + ridge * np.eye(4)) @ F, np.eye(r), atol=1e-10)
@@ -146,13 +154,15 @@ def test_reduced_pencils_are_white_on_the_row_space(rank, n, ridge, rng):
     np.testing.assert_allclose(unseen.T @ F, 0.0, atol=1e-10)
     if ridge or n == 3:
         s = np.linalg.svd(Z, compute_uv=False)[:r]
-        assert rcond == pytest.approx(np.hypot(s[-1], ridge**0.5) / np.hypot(s[0], ridge**0.5))
+        rcond = np.hypot(s[-1], ridge**0.5) / np.hypot(s[0], ridge**0.5)
+        assert root[-1] / root[0] == pytest.approx(rcond)
 
 
 def test_where_nothing_is_shared_one_direction_of_unit_scores_is_left(rng):
     X = np.column_stack([rng.normal(size=(9, 2)), np.full(9, 3.0)])
     pencil = Pencil(Centered(X), np.zeros((9, 2)), 0.5)
-    W, values, basis = stages._any_direction(pencil)
+    span, values, basis = stages._any_direction(pencil)
+    W = span.W
     assert W[2] == 0.0
     assert W[0] == W[1] > 0
     B = pencil.Z.gram() + 0.5 * np.eye(3)
@@ -168,17 +178,18 @@ def test_what_is_rounding_is_left_out_of_an_answer(rng, monkeypatch):
     basis, gram = rng.normal(size=(2, 3)), W.T @ pencil.Z.gram() @ W
     keep = np.array([True, False, True])
     monkeypatch.setattr(stages, "_beyond_rounding", lambda *_: keep)
-    given = values, basis, Report("", "", "", residual=7.0), gram
-    found = stages.finish(pencil, Solution(W.copy(), *given))
+    given = values, basis, Report("", "", ""), gram
+    found = stages.finish(Directions(pencil, W.copy()), *given)
     sign = np.sign(np.sum(found.W * W[:, keep], axis=0))
     np.testing.assert_allclose(found.W, W[:, keep] * sign)
     np.testing.assert_allclose(found.gram, gram[np.ix_(keep, keep)] * np.outer(sign, sign))
     np.testing.assert_allclose(found.basis, basis[:, keep] * sign)
     assert found.eigenvalues.tolist() == [3.0, 1.0]
-    assert found.report.residual != 7.0  # measured again: that was of all three
-    monkeypatch.setattr(stages, "_beyond_rounding", lambda *_: np.ones(3, dtype=bool))
-    found = stages.finish(pencil, Solution(W.copy(), *given))
-    assert found.report.residual == 7.0
+    # Measured without what is left out, also where B W is known for all.
+    residual = Directions(pencil, W[:, keep]).errors(values[keep])[0]
+    assert found.report.residual == pytest.approx(residual)
+    found = stages.finish(Directions(pencil, W.copy(), pencil.forms(W)[0]), *given)
+    assert found.report.residual == pytest.approx(residual)
 
 
 @pytest.mark.parametrize(
@@ -201,10 +212,10 @@ def test_a_ridge_settles_what_is_rounding_where_it_is_large_enough(ridge, grain,
     )
     Z.worst_rounding = partial(Data.worst_rounding, Z)
     pencil = Pencil(Z, np.zeros((3, 1)), 1.0)
-    found = Solution(np.zeros((2, 2)), np.array(values), np.zeros((1, 2)), Report("", "", ""))
-    assert stages._beyond_rounding(pencil, found).tolist() == [True, not looked]
-    found = replace(found, gram=np.diag([0.5, 1.0]))  # squares up to those of the scores are none
-    assert stages._beyond_rounding(pencil, found).tolist() == [False, True]
+    span, values = Directions(pencil, np.zeros((2, 2))), np.array(values)
+    assert stages._beyond_rounding(span, values, None).tolist() == [True, not looked]
+    gram = np.diag([0.5, 1.0])  # squares up to those of the scores are none
+    assert stages._beyond_rounding(span, values, gram).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("solver", ["two_stage", "direct"])
@@ -317,15 +328,16 @@ def test_of_one_kernel_the_first_step_is_the_last(rng):
     assert (len(found.history), found.converged, found.gap) == (1, True, 0.0)
 
 
-def test_without_a_level_the_corners_of_the_program_are_tried(rng, monkeypatch):
+def test_every_step_but_the_first_is_at_the_nearest_point(rng, monkeypatch):
     calls: list[int] = []
     before = kernel_weights.nearest
     monkeypatch.setattr(kernel_weights, "nearest", lambda *given: calls.append(1) or before(*given))
     bank = _bank(rng, 4, 12)
-    plain = silp(bank, 1e-6, 200, level=0.0)
-    assert not calls
     found = silp(bank, 1e-6, 200)
     assert len(calls) == len(found.history) - 1 > 0
+    # At the corners of the program, without a level, the same is found, with more steps.
+    monkeypatch.setattr(kernel_weights, "nearest", lambda cuts, level, center, corner: corner)
+    plain = silp(bank, 1e-6, 200)
     assert found.objective == pytest.approx(plain.objective, rel=1e-5)
 
 
@@ -362,14 +374,20 @@ def test_a_filter_is_the_product_of_its_factors(rng):
     w, p = rng.normal(size=(2, 3, 5))
     F = Filter(list(w), list(p))
     matrix = np.eye(5)
-    before = []
     for a, b in zip(w, p, strict=True):
-        before.append(matrix @ a)
         matrix = matrix @ (np.eye(5) - np.outer(a, b))
     V = rng.normal(size=(5, 2))
     np.testing.assert_allclose(F.apply(V), matrix @ V, atol=1e-10)
     np.testing.assert_allclose(F.adjoint(V), matrix.T @ V, atol=1e-10)
-    np.testing.assert_allclose(F.rotations(5), np.transpose(before), atol=1e-10)
+
+
+def test_rotations_are_the_weights_after_the_filter_before_them(rng):
+    W = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+    found = correct(Centered(rng.normal(size=(30, 6))), W, rng.normal(size=(30, 2)), 0.0, 3)
+    assert len(found.r) == len(found.w) == 3
+    for i, (w, r) in enumerate(zip(found.w, found.r, strict=True)):
+        before = Filter(found.w[:i], found.p[:i])
+        np.testing.assert_allclose(r, before.apply(w[:, None])[:, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize("unit", [0.1, 10.0])

@@ -329,7 +329,7 @@ def test_block_lsqr_gives_the_least_norm_solution(seed, rank, k):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(12, rank)) @ rng.normal(size=(rank, 9))
     B = rng.normal(size=(12, k))
-    X, _, done = block_lsqr(lambda V: A @ V, lambda U: A.T @ U, B, 1e-12, 200)
+    X, _, done, _ = block_lsqr(lambda V: A @ V, lambda U: A.T @ U, B, 1e-12, 200)
     assert done
     np.testing.assert_allclose(X, np.linalg.pinv(A) @ B, atol=1e-6 * np.linalg.norm(X))
 
@@ -339,7 +339,7 @@ def test_no_right_hand_side_no_work():
     assert not runs[0].X.any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        X, n_iter, done = block_lsqr(lambda V: V, lambda U: U, np.zeros((5, 2)), 1e-8, 10)
+        X, n_iter, done, _ = block_lsqr(lambda V: V, lambda U: U, np.zeros((5, 2)), 1e-8, 10)
     assert (n_iter, done) == (0, True)
     assert dense(X).shape == (5, 2)
 

@@ -141,13 +141,13 @@ def test_lasso_meets_its_optimality_conditions() -> None:
     view = View.of(Centered(X), scale=True)
     t = rng.normal(size=N)
     c = view.rmatmat(t[:, None])[:, 0]
-    w = lasso(view, Sparsity(0.3))(c, np.zeros(30))
-    slack = c - view.gram() @ w
+    w = lasso(view.X, Sparsity(0.3))(c, np.zeros(30))
+    slack = c - view.X.gram() @ w
     penalty = 0.3 * np.abs(c).max()
     assert np.allclose(slack[w != 0], penalty * np.sign(w[w != 0]), atol=1e-7)
     assert np.all(np.abs(slack) <= penalty + 1e-7)
     assert 0 < np.count_nonzero(w) < 30
-    positive = lasso(view, Sparsity(0.3, nonnegative=True))(c, np.zeros(30))
+    positive = lasso(view.X, Sparsity(0.3, nonnegative=True))(c, np.zeros(30))
     assert np.all(positive >= 0)
 
 
@@ -163,8 +163,8 @@ def test_lasso_with_a_count_has_the_smallest_penalty_that_allows_it(
         rng.normal(size=(30, 30)), rng.normal(size=(N, 1))
     view = View.of(Centered(X @ rng.normal(size=(30, 30))), scale=True)
     c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
-    w = lasso(view, Sparsity(0.0, count, nonnegative))(c, np.zeros(30))
-    slack = c - view.gram() @ w
+    w = lasso(view.X, Sparsity(0.0, count, nonnegative))(c, np.zeros(30))
+    slack = c - view.X.gram() @ w
     size = slack if nonnegative else np.abs(slack)
     if np.count_nonzero(w) < count:  # only where no further variable would enter at all
         assert nonnegative
@@ -186,11 +186,11 @@ def test_lasso_with_a_count_takes_in_variables_that_are_tied(kind, nonnegative) 
         view = View.of(Centered(A.astype(float)), scale=True)
         c = view.rmatmat(rng.integers(-1, 2, size=(16, 1)).astype(float))[:, 0]
         size = c if nonnegative else np.abs(c)
-        w = lasso(view, Sparsity(0.0, count, nonnegative))(c, np.zeros(len(c)))
+        w = lasso(view.X, Sparsity(0.0, count, nonnegative))(c, np.zeros(len(c)))
         assert np.count_nonzero(w) <= count
         if size.max() < 1e-9 or np.sum(size > size.max() - 1e-9) > count:
             continue  # nothing to enter, or more for the first place than there is room for
-        slack = c - view.gram() @ w
+        slack = c - view.X.gram() @ w
         left = slack if nonnegative else np.abs(slack)
         penalty = left[w != 0].min()
         assert np.allclose(slack[w != 0], penalty * np.sign(w[w != 0]), atol=1e-9)
@@ -200,7 +200,7 @@ def test_lasso_with_a_count_takes_in_variables_that_are_tied(kind, nonnegative) 
 def test_lasso_with_a_count_passes_over_copies() -> None:
     view = View.of(Centered(np.hstack([X, X, X[:, :2] - X[:, 2:4]])), scale=True)
     c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
-    w = lasso(view, Sparsity(0.0, 12))(c, np.zeros(62))
+    w = lasso(view.X, Sparsity(0.0, 12))(c, np.zeros(62))
     assert np.count_nonzero(w) == 12
     assert np.all(np.isfinite(w))
 
@@ -230,9 +230,9 @@ def test_memory_grows_with_the_data_and_not_with_the_square_of_the_labels(method
 def test_lasso_without_the_gram_matrix_is_the_same(monkeypatch) -> None:
     view = View.of(Centered(X), scale=True)
     c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
-    whole = lasso(view, Sparsity(0.3))(c, np.zeros(30))
+    whole = lasso(view.X, Sparsity(0.3))(c, np.zeros(30))
     monkeypatch.setattr("eigenkit.solvers.lasso.GRAM_ORDER", 0)
-    assert np.allclose(lasso(view, Sparsity(0.3))(c, np.zeros(30)), whole, atol=1e-8)
+    assert np.allclose(lasso(view.X, Sparsity(0.3))(c, np.zeros(30)), whole, atol=1e-8)
 
 
 def test_pmd_without_the_cross_product_matrix_is_the_same(monkeypatch) -> None:
@@ -249,7 +249,7 @@ def test_deflation_takes_scores_out() -> None:
     after = view.without(t)
     assert np.allclose(t @ after.matmat(np.eye(30)), 0, atol=1e-12)
     assert np.allclose(after.squares, np.sum(after.matmat(np.eye(30)) ** 2, axis=0))
-    assert np.allclose(after.gram(), view.gram())  # weights are for the columns as they are
+    assert np.allclose(after.X.gram(), view.X.gram())  # weights are for the columns as they are
 
 
 @pytest.mark.parametrize("method", ["alternating", "greedy"])
@@ -444,7 +444,7 @@ def test_the_lasso_of_few_rows_with_many_columns_is_that_of_gradient_steps(nonne
     c = A.T @ (t - t.mean())
     size = float((c if nonnegative else np.abs(c)).max())
     for share in (0.05, 0.3, 0.9):
-        w = lasso(View.of(Centered(X), True), Sparsity(share, None, nonnegative))(c, np.zeros(60))
+        w = lasso(View.of(Centered(X), True).X, Sparsity(share, None, nonnegative))(c, np.zeros(60))
         theirs = Lasso(share * size / 8, fit_intercept=False, positive=nonnegative, tol=1e-13)
         theirs.set_params(max_iter=10**6).fit(A, t - t.mean())
         np.testing.assert_allclose(w, theirs.coef_, atol=1e-7 * np.abs(w).max())

@@ -22,7 +22,7 @@ from eigenkit.pencil import Report
 from eigenkit.shell import UNCHANGED, check_at_most, shown
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
-from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
+from eigenkit.solvers.deflation import Components, FindPair, decompose
 from eigenkit.solvers.nipals import skip_missing_scores
 
 NOTHING_SHARED = "X'y is zero up to rounding: X and y have nothing in common."
@@ -169,7 +169,8 @@ class CrossDecomposition(BothSides):
         to_y = 1.0 if own else X.unit / Y.unit
         if not 0 < to_y < np.inf:
             raise ValueError(TOO_FAR_APART)
-        rotations = inverse_rotations(found.y_weights, found.y_loadings) / to_y
+        # Where the rotations of y have no recursion of their own: W (Q'W)^+.
+        rotations = found.y_weights @ np.linalg.pinv(found.y_loadings.T @ found.y_weights) / to_y
         self._set(
             x_mean_=X.mean,
             y_mean_=Y.mean,

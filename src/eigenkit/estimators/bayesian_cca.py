@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -205,7 +206,7 @@ def _sorted(q: Loadings, data: Observed) -> tuple[Loadings, int]:
     size = np.prod([np.sum(q.expected[data.view == g] ** 2, axis=0) for g in (0, 1)], axis=0)
     order = np.lexsort([-size, ~both])
     q = q.ordered(order)
-    return q.turned(signs(q.expected)), int(both.sum())
+    return replace(q, mean=q.mean * signs(q.expected)), int(both.sum())
 
 
 def _correlations(model: TwoViews) -> Array:

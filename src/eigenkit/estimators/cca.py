@@ -345,7 +345,9 @@ class CanonicalRidge(CCA):
         share = 1.0 - float(self.gamma_x)
         if share == 0:
             factor = self._target.finish(problem.labels.factor, problem.labels)
-            solution = settings.cut(covariance_axes(problem.pencil, factor, settings.count))
+            found = covariance_axes(problem.pencil, factor, settings.count)
+            some, report = settings.cut(found.eigenvalues, found.report)
+            solution = replace(found.components(some), report=report)
         else:
             solution = solve(problem.pencil, settings)
             # The pencil has Xc'Xc + gamma / (1 - gamma) I, which is too large by this factor.

@@ -36,8 +36,8 @@ from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,
     Step,
+    best_of,
     best_single,
-    fixed,
     silp,
 )
 
@@ -258,7 +258,7 @@ class MultipleKernelProjection(Delegating, Transformer):
             return silp(bank, self.tol, self.max_iter, progress if told else None)
         if isinstance(self.weights, str) and self.weights == "best":
             return best_single(bank)
-        return fixed(bank, self._given_weights(bank.p))
+        return best_of(bank, [self._given_weights(bank.p)])
 
     def _given_weights(self, p: int) -> Array:
         if isinstance(self.weights, str):

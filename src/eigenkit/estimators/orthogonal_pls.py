@@ -17,9 +17,8 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
 from eigenkit.shell import check_at_most, check_count
-from eigenkit.solvers.covariance import largest_covariances
+from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.cross_products import rescaled
-from eigenkit.solvers.orthogonal import Filter, correct, predictive
 
 
 @described
@@ -122,7 +121,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         P = np.column_stack([columns, *found.p])
         self.orthogonal_weights_ = self._cast(np.column_stack([columns, *found.w]))
         self.orthogonal_loadings_ = self._cast(P)
-        self.orthogonal_rotations_ = self._cast(found.rotations(d))
+        self.orthogonal_rotations_ = self._cast(np.column_stack([columns, *found.r]))
         self.orthogonal_variance_ratio_ = np.array(found.norms) * np.sum(P**2, axis=0) / trace
         self.n_orthogonal_ = len(found.w)
 

@@ -16,13 +16,8 @@ from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fit
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
 from eigenkit.pencil import Report
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    check_numbers,
-    check_real,
-)
-from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
+from eigenkit.shell import check_at_most, check_count, check_numbers, check_real
+from eigenkit.solvers.multiview import SCHEMES, Block, Component, Rule, next_component
 
 
 @dataclass(frozen=True)

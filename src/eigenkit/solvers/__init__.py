@@ -4,8 +4,15 @@
 little more than the cost of one. Every solver gives the same attributes, scale and signs.
 """
 
-from eigenkit.solvers.regression import Choice, choose
-from eigenkit.solvers.stages import REGRESSIONS, SOLVERS, Settings, solve, solve_path
+from eigenkit.solvers.stages import (
+    REGRESSIONS,
+    SOLVERS,
+    Choice,
+    Settings,
+    choose,
+    solve,
+    solve_path,
+)
 
 __all__ = [
     "REGRESSIONS",

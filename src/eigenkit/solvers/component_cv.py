@@ -13,7 +13,6 @@ does not pay (wide or sparse data), a fold is computed from its own rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -75,16 +74,12 @@ def fold_errors(
     errors = np.empty((len(folds), problem.n_components + 1))
     for i, (train, test) in enumerate(folds):
         model = update.fit(np.asarray(train)) if update else None
+        if model is None:
+            sides = problem.rows.take(train).sides()
+            model = linear_model(*sides, problem.scale, problem.n_components, problem.deflation)
         held = problem.rows.take(test)
-        squares = staged_squares(model or _fit(problem, train), held.X, held.Y, errors.shape[1] - 1)
-        errors[i] = squares / held.Y.size
+        errors[i] = staged_squares(model, held.X, held.Y, problem.n_components) / held.Y.size
     return errors
-
-
-def _fit(problem: Problem, index: Any) -> Linear:
-    """The model of some rows, from these rows."""
-    X, Y = problem.rows.take(index).sides()
-    return linear_model(X, Y, problem.scale, problem.n_components, problem.deflation)
 
 
 def linear_model(
@@ -107,6 +102,10 @@ def staged_squares(model: Linear, X: Any, Y: Array, l: int, unit: float = 1.0) -
     return squares
 
 
+# Rows that are left out, the mean of those that are not, and the data in the units of these.
+_Side = tuple[Array, Array, Rescaled]
+
+
 class _Updated:
     """Training cross-products as the whole less what a fold leaves out."""
 
@@ -119,74 +118,55 @@ class _Updated:
 
     def fit(self, train: np.ndarray) -> Linear | None:
         """The model of the training rows, or None if the difference would lose digits."""
-        out = np.ones(self.problem.rows.n_rows, dtype=bool)
+        rows, weight = self.problem.rows, self.problem.rows.weight
+        out = np.ones(rows.n_rows, dtype=bool)
         out[train] = False
-        A, B, r = self._shifted(out)
+        left = rows.take(out)
+        r = np.sqrt(left.weights())
         total = self.Z.total - float(r @ r)
-        weight = self.problem.rows.weight
         freedom = total - one_sample(None if weight is None else weight[train])
-        mu, nu = -(r @ A) / total, -(r @ B) / total
-        squares, y_squares = (
-            whole.diagonal() - np.einsum("ij,ij->j", part, part) - total * mean**2
-            for whole, part, mean in ((self.whole[0], A, mu), (self.whole[2], B, nu))
+        if np.count_nonzero(out) + len(train) > len(out):
+            return None  # some row is there twice
+        sides = []
+        given = zip((self.Z, self.Y), (left.X, left.Y), self.problem.scale, strict=True)
+        for (Z, X, scale), whole in zip(given, self.whole[::2], strict=True):
+            A = Z.rows(X)  # shifted by the overall means
+            A *= r[:, None]
+            mu = -(r @ A) / total
+            squares = whole.diagonal() - np.einsum("ij,ij->j", A, A) - total * mu**2
+            if np.any(squares < DIFFERENCE * whole.diagonal()):
+                return None
+            sides.append((A, mu, Rescaled.of(Z, scale, squares, freedom)))
+        found = decompose(
+            self._cross(sides[0], sides[1], total, train),
+            self.problem.n_components,
+            self.problem.deflation,
         )
-        twice = np.count_nonzero(out) + len(train) > len(out)
-        if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
-            return None
-        x_scale, y_scale = self.problem.scale
-        x = Rescaled.of(self.Z, x_scale, squares, freedom)
-        y = Rescaled.of(self.Y, y_scale, y_squares, freedom)
-        cross = self._cross((A, B), (mu, nu), total, (x, y), train)
-        found = decompose(cross, self.problem.n_components, self.problem.deflation)
+        (_, mu, x), (_, nu, y) = sides
         return Linear.of(x, y, found, _unscaled(self.Z, mu), _unscaled(self.Y, nu))
 
-    @staticmethod
-    def _lost(after: Array, whole: Array) -> bool:
-        return bool(np.any(after < DIFFERENCE * whole.diagonal()))
-
-    def _cross(
-        self,
-        out: tuple[Array, Array],
-        means: tuple[Array, Array],
-        total: float,
-        sides: tuple[Rescaled, Rescaled],
-        train: np.ndarray,
-    ) -> CrossProducts:
-        (A, B), (mu, nu), (x, y) = out, means, sides
-        f, g = x.factor, y.factor
-        G, C, F = self.whole
-        gram = A.T @ A
-        np.subtract(G, gram, out=gram)
-        gram -= np.outer(total * mu, mu)
-        gram *= f
-        gram *= f[:, None]
-        xy = (C - A.T @ B - np.outer(total * mu, nu)) * g * f[:, None]
-        yy = (F - B.T @ B - np.outer(total * nu, nu)) * g * g[:, None]
-        # Rounding is relative to all rows, not to those of the fold: so is the trace.
-        trace = float(np.sum(G.diagonal() * f**2))
-        return CrossProducts(x, xy, yy, trace, y.grain(), gram, self._rows(train, sides))
-
-    def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
-        """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
-        rows = self.problem.rows.take(index)
-        r = np.sqrt(rows.weights())
-        A, B = self.Z.rows(rows.X), self.Y.rows(rows.Y)
-        for part in (A, B):
-            part *= r[:, None]
-        return A, B, r
-
-    def _rows(
-        self, train: np.ndarray, sides: tuple[Rescaled, Rescaled]
-    ) -> Callable[[], tuple[Data, Array]]:
-        """X and Y of the training rows, in the units of the fold, made when they are asked for."""
+    def _cross(self, x: _Side, y: _Side, total: float, train: np.ndarray) -> CrossProducts:
+        """The whole less what is left out and the means of what is left, in units of the fold."""
+        found = []
+        for whole, one, other in zip(self.whole, (x, x, y), (x, y, y), strict=True):
+            (A, mu, left), (B, nu, right) = one, other
+            part = A.T @ B
+            np.subtract(whole, part, out=part)
+            part -= np.outer(total * mu, nu)
+            part *= right.factor
+            part *= left.factor[:, None]
+            found.append(part)
+        gram, xy, yy = found
+        X, Y = x[2], y[2]
 
         @cache
         def rows() -> tuple[Data, Array]:
             own = self.problem.rows.take(train).sides()
-            X, Y = (side.for_rows(Z) for side, Z in zip(sides, own, strict=True))
-            return X, Y.toarray()
+            return X.for_rows(own[0]), Y.for_rows(own[1]).toarray()
 
-        return rows
+        # Rounding is relative to all rows, not to those of the fold: so is the trace.
+        trace = float(np.sum(self.whole[0].diagonal() * X.factor**2))
+        return CrossProducts(X, xy, yy, trace, Y.grain(), gram, rows)
 
 
 def _unscaled(Z: Centered, mu: Array) -> Array:

@@ -14,12 +14,12 @@ eigenvalues are what they are, and the bound is the next one.
 Where there are more labels than features, nothing need be left out: (Z'H)' = Q R has at most as
 many directions as there are features, and the targets H Q give the same pencil.
 
-By singular vectors of Z there are coordinates in which B is the identity (:func:`reduction`).
+By singular vectors of Z there are coordinates in which B is the identity (:func:`reductions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from eigenkit.data import Data, sum_of_squares
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
+    lapack,
     orthonormalize,
     power_of_two,
     truncated_svd,
@@ -99,8 +100,8 @@ class _Turned:
 
 def narrowed(pencil: Pencil) -> tuple[Pencil, Array]:
     """The pencil with targets H Q, as many as there are directions: A = C C' = R'R for C' = Q R."""
-    with blas_threads(pencil.C.shape[0]):
-        Q, R = sla.qr(pencil.C.T, mode="economic", check_finite=False)
+    how = {"mode": "economic", "check_finite": False}
+    Q, R = lapack(pencil.C.shape[0], sla.qr, pencil.C.T, **how)
     turned = _Turned(pencil.H, Q) if pencil.Z.has_rows else pencil.H @ Q
     return Pencil(pencil.Z, turned, pencil.alpha, R.T), Q
 
@@ -166,50 +167,46 @@ def one_number(ridge: float | Array) -> float:
     return float(np.ravel(ridge)[0])
 
 
-Reduction = Callable[[float | Array], tuple[Array, Array, float]]
+# F (d x r), M = F'Z'H (r x k), and the singular values of B^(1/2) on that space, decreasing.
+Reduced = tuple[Array, Array, Array]
 
 
-def reduction(pencil: Pencil) -> Reduction:
-    """A function of the ridge that gives F (d x r), M = F'Z'H (r x k) and 1/cond on that space.
+def reductions(pencil: Pencil, ridges: Sequence[float | Array]) -> list[Reduced]:
+    """Coordinates F with F'B F = I that span the row space of Z, for every ridge.
 
-    F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
+    The pencil becomes M M' in them.
     """
     Z, H = pencil.Z, np.asarray(pencil.H)
     with blas_threads(min(Z.shape)):
         if Z.shape[0] > Z.shape[1] and Z.decomposable:
-            return _tall_reduction(Z, H)
+            # From there on only d x (d + k) numbers count.
+            joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
+            R, T = np.split(joint[: Z.shape[1]], [Z.shape[1]], axis=1)
+            return [_of_triangle(R, T, Z, ridge) for ridge in ridges]
         U, s, V = Z.triplets()
-        return _spectral_reduction(s, V, U.T @ H)
+        UtH = U.T @ H
+        return [_of_triplets(s, V, UtH, ridge) for ridge in ridges]
 
 
-def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
-    def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
-        root = np.hypot(s, np.sqrt(one_number(ridge)))
-        return V / root, (s / root)[:, None] * UtH, _rcond(root)
-
-    return reduce
+def _of_triplets(s: Array, V: Array, UtH: Array, ridge: float | Array) -> Reduced:
+    root = np.hypot(s, np.sqrt(one_number(ridge)))
+    return V / root, (s / root)[:, None] * UtH, root
 
 
-def _tall_reduction(Z: Data, H: Array) -> Reduction:
-    """First a QR factorization of [Z H]: from there on only d x (d + k) numbers count."""
-    d = Z.shape[1]
-    joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
-    R, T = joint[:d, :d], joint[:d, d:]
-
-    def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
-        if np.all(ridge == 0):
-            return _whitened_triangle(R, T, Z)
-        if np.ndim(ridge) == 0:
-            U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
-            return _spectral_reduction(s, V, U.T @ T)(ridge)
-        below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
-        stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
-        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z)
-
-    return reduce
+def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
+    """From R'R = Z'Z and R'T = Z'H."""
+    if np.all(ridge == 0):
+        return _whitened_triangle(R, T, Z)
+    if np.ndim(ridge) == 0:
+        U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
+        return _of_triplets(s, V, U.T @ T, ridge)
+    d = len(R)
+    below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
+    stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
+    return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z)
 
 
-def _whitened_triangle(R: Array, T: Array, Z: Data) -> tuple[Array, Array, float]:
+def _whitened_triangle(R: Array, T: Array, Z: Data) -> Reduced:
     """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
     size = np.sqrt(np.einsum("ij,ij->j", R, R))
     scale = power_of_two(size)
@@ -219,9 +216,4 @@ def _whitened_triangle(R: Array, T: Array, Z: Data) -> tuple[Array, Array, float
         # Least norm in the units of the data: the part of F in the row space of R.
         basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
         F = basis @ (basis.T @ F)
-    return F, U.T @ T, _rcond(s)
-
-
-def _rcond(s: Array) -> float:
-    """Smallest over largest of the singular values that are kept."""
-    return float(s[-1] / s[0]) if len(s) else float("nan")
+    return F, U.T @ T, s

@@ -10,16 +10,13 @@ than the first (:attr:`CrossProducts.sides`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from eigenkit.data import Data, Rescaled
 from eigenkit.numerics.costs import READ_RATE, fits
 from eigenkit.numerics.linalg import Array
-from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING, along
 
 
@@ -63,23 +60,19 @@ class CrossProducts:
         slope, square = self.sides()[0].gradient(r[:, None])
         return slope[:, 0], float(square[0, 0])
 
-    def is_rounding(self, w: Array, c: Array, covariance: float, yy: Array | None = None) -> bool:
+    def is_rounding(self, w: Array, c: Array, covariance: float, yy: Array) -> bool:
         """Whether the scores X w or Y c are no more than rounding.
 
         A covariance is at most the product of their lengths: over one of them it bounds the
         other from below, to more digits than Y'Y would give. ``yy`` is Y'Y of what is left of Y.
         """
-        square = max(float(c @ (self.yy if yy is None else yy) @ c), 0.0)
+        square = max(float(c @ yy @ c), 0.0)
         if covariance <= np.sqrt(self.X.rounded_squares(w[:, None], 0.0)[0] * square):
             return True
         least = float(along(c[:, None], self.grain_y)[0])
         if covariance > least * np.sqrt(self.trace) * self.X.norm(w):
             return False
         return bool(covariance <= least * np.sqrt(self.apply(w)[1]))
-
-    def threads(self) -> AbstractContextManager[Any]:
-        """One BLAS thread where the products are small, or where our own threads do the work."""
-        return self.X.threads if self.gram is None else blas_threads(len(self.xy))
 
 
 def gram_pays(Z: Data, n_components: int) -> bool:

@@ -47,6 +47,7 @@ from scipy.linalg import lapack
 from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, normalized, power_of_two, signs
+from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ONE_DIGIT
 from eigenkit.pencil import Report
 from eigenkit.solvers.cross_products import CrossProducts, rounding
@@ -117,7 +118,6 @@ class Side:
         self.n += 1
 
 
-@dataclass
 class _State:
     """S, what was found so far, and Y'Y of what was left of Y when S was computed from data.
 
@@ -125,30 +125,31 @@ class _State:
     size below which a singular value is rounding of it.
     """
 
-    cross: CrossProducts
-    unit: float
-    S: Array
-    x: Side
-    y: Side
-    basis: Array
-    yy: Array
-    large: float
-    least: float
-    seen: int = 0
-    left: Array | None = None
+    def __init__(self, cross: CrossProducts, n: int, deflation: str) -> None:
+        (d, k), X = cross.xy.shape, cross.X
+        self.cross, self.yy = cross, cross.yy
+        # So that squares stay in range; dividing by a power of two rounds nothing.
+        self.unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
+        self.S = cross.xy / self.unit
+        self.x, self.y = Side(d, n, X), Side(k, n)
+        self.basis = np.zeros((n if deflation == "simpls" else 0, d))
+        self.large, self.seen = X.norm(self.S), 0
+        self.least = EPS * max(d, k) * self.large
+        self.left: Array | None = None
 
-    def score(self, r: Array) -> tuple[Array, float] | None:
-        """X'X r and t't for the score t = X r; None if X has nothing left in t."""
+    def score(self, r: Array, c: Array, sigma: float) -> tuple[Array, float] | None:
+        """The loading p = X't / t't of t = X r, and t't.
+
+        None if X has nothing left in t, or its covariance with what is left of Y c is rounding.
+        """
         X, trace = self.cross.X, self.cross.trace
         g = self.x.outside(self.cross.apply(r)[0])
         tt = float(X.inner(g, r))
         given = float(X.rounded_squares(r[:, None], 0.0)[0])
         least = given + rounding(X.norm(r) ** 2, len(r), trace)
-        return (g, tt) if tt > least else None
-
-    def is_rounding(self, r: Array, c: Array, sigma: float) -> bool:
-        """Whether this covariance of X r with what is left of Y c is rounding of the numbers."""
-        return self.cross.is_rounding(r, c, self.unit * sigma, self.yy)
+        if tt > least and not self.cross.is_rounding(r, c, self.unit * sigma, self.yy):
+            return g / tt, tt
+        return None
 
     def renew(self, own: bool) -> None:
         """S and Y'Y from the data without the components found, where that restores digits.
@@ -190,10 +191,9 @@ Deflation = Callable[[_State, Array, Array, float], bool]
 
 def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
     r = s.x.rotate(w)
-    found = s.score(r)
-    if found is None or s.is_rounding(r, c, sigma):
+    if (found := s.score(r, c, sigma)) is None:
         return False
-    p, tt = found[0] / found[1], found[1]
+    p, tt = found
     tq = s.cross.X.inner(s.S, r)
     s.S -= p[:, None] * tq
     q = tq * (s.unit / tt)
@@ -204,18 +204,17 @@ def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
 
 def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
     r, ry = s.x.rotate(w), s.y.rotate(c)
-    found = s.score(r)
     gy = s.yy @ ry
     uu = float(ry @ gy)
-    if found is None or uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
+    if uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
         return False
-    if s.is_rounding(r, ry, sigma):
+    if (found := s.score(r, ry, sigma)) is None:
         return False
-    p, q = found[0] / found[1], gy / uu
+    (p, tt), q = found, gy / uu
     # sigma c and sigma w only for a singular pair
     onto_t, onto_u = s.cross.X.inner(s.S, w), s.S @ c
     s.S -= p[:, None] * (onto_t - sigma * q) + onto_u[:, None] * q
-    s.x.keep(w, r, p, found[1])
+    s.x.keep(w, r, p, tt)
     s.y.keep(c, ry, q, uu)
     return True
 
@@ -224,10 +223,9 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
     V, X = s.basis[: s.x.n], s.cross.X
     w = w - X.inner(V.T, w) @ V
     w /= X.norm(w)
-    found = s.score(w)
-    if found is None or s.is_rounding(w, c, sigma):
+    if (found := s.score(w, c, sigma)) is None:
         return False
-    p, tt = found[0] / found[1], found[1]
+    p, tt = found
     v = p - X.inner(p, V.T) @ V
     v -= X.inner(v, V.T) @ V
     v /= X.norm(v)
@@ -263,25 +261,15 @@ def decompose(
     ``find`` gives the pairs of weights, which are kept as they are; by default it takes the
     leading singular pairs.
     """
-    X = cross.X
-    pair = find or (lambda S, _: (*leading_pair(S, X), 0, True))
-    d, k = cross.xy.shape
-    # So that squares stay in range; dividing by a power of two rounds nothing.
-    unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
-    S = cross.xy / unit
-    basis = np.zeros((n_components if deflation == "simpls" else 0, d))
-    x, y, large = Side(d, n_components, X), Side(k, n_components), X.norm(S)
-    state = _State(cross, unit, S, x, y, basis, cross.yy, large, EPS * max(d, k) * large)
-    values: list[float] = []
-    n_iter: list[int] = []
-    converged = True
-    with cross.threads():
+    state, values, n_iter, converged = _State(cross, n_components, deflation), [], [], True
+    with cross.X.threads if cross.gram is None else blas_threads(len(cross.xy)):
         for i in range(n_components):
             state.renew(deflation == "canonical")
-            w, c, sigma, steps, settled = pair(S, i)
-            if sigma <= state.least:
-                break
-            if not DEFLATIONS[deflation](state, w, c, sigma):
+            if find is None:
+                w, c, sigma, steps, settled = *leading_pair(state.S, cross.X), 0, True
+            else:
+                w, c, sigma, steps, settled = find(state.S, i)
+            if sigma <= state.least or not DEFLATIONS[deflation](state, w, c, sigma):
                 break
             if find is not None:
                 state.y.W[i] = c  # where y is regressed on t, its loadings stand there
@@ -290,7 +278,7 @@ def decompose(
             converged = converged and settled
     how = GRAM if cross.gram is not None else PASSES
     report = Report("deflation", *how, max(n_iter, default=0), converged)
-    return components_of(state.x, state.y, unit * np.array(values), n_iter, report)
+    return components_of(state.x, state.y, state.unit * np.array(values), n_iter, report)
 
 
 def leading_pair(S: Array, X: Data = PLAIN) -> tuple[Array, Array, float]:
@@ -298,22 +286,18 @@ def leading_pair(S: Array, X: Data = PLAIN) -> tuple[Array, Array, float]:
     directions of X."""
     if S.shape[1] == 1:
         w = S[:, 0]
-    elif S.shape[1] <= S.shape[0] or not X.plain:
-        w = S @ _leading_eigenvector(X.inner(S, S))
     else:
-        w = S @ (S.T @ _leading_eigenvector(S @ S.T))
+        across = S.shape[1] > S.shape[0] and X.plain
+        M = S @ S.T if across else X.inner(S, S)
+        n = len(M)
+        # LAPACK is called directly: for the usual small M, scipy's checks would take longer.
+        _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
+        if info:
+            raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
+        w = S @ (S.T @ vectors[:, 0] if across else vectors[:, 0])
     w = w / (X.norm(w) or 1.0)
     c = X.inner(S, w)
     return w, normalized(c), float(np.linalg.norm(c))
-
-
-def _leading_eigenvector(M: Array) -> Array:
-    """LAPACK is called directly: for the usual small M, scipy's checks would take longer."""
-    n = len(M)
-    _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
-    if info:
-        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
-    return np.asarray(vectors[:, 0])
 
 
 def sparse_pair(
@@ -340,8 +324,3 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int], report: Re
     xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
     of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.taken[:l])
     return Components(*of_x, *of_y, values, tuple(n_iter), report)
-
-
-def inverse_rotations(weights: Array, loadings: Array) -> Array:
-    """weights (loadings'weights)^+: the rotations of a block without a recursion of its own."""
-    return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))

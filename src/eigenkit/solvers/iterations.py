@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +12,8 @@ from eigenkit.data import Data
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import one_number
-from eigenkit.solvers.krylov import ROUND, Dual, Run, block_cg, block_cg_mixed, block_lsqr
-from eigenkit.solvers.regression import Regression
+from eigenkit.solvers.krylov import ROUND, Run, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.regression import Dual, Regression
 
 
 def cg(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
@@ -26,29 +28,39 @@ def cg(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression
         return [None for _ in problems]
     ridged = min(ridges) > 0 and grain == 0
     single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
-    solve = block_cg_mixed if single else block_cg
+    floors = (grain * np.sqrt(Z.squares_of(pencil.H)), grain) if grain > 0 else (0.0, 0.0)
+    solve = block_cg_mixed if single else partial(block_cg, floors=floors)
+    dual = ridged and not Z.primal
+    product, B = (Z.dual_normal, np.asarray(pencil.H)) if dual else (Z.normal, pencil.C)
     with Z.threads:
-        if ridged and not Z.primal:
-            H = np.asarray(pencil.H)
-            runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
-            found = zip(problems, runs, ridges, strict=True)
-            return [_by_dual(problem, H, run, ridge) for problem, run, ridge in found]
-        if grain == 0:
-            runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
-        else:
-            floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
-            runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
-        pairs = zip(problems, runs, strict=True)
-        return [_found(problem, run.X, run.n_iter, run.converged) for problem, run in pairs]
+        runs = solve(product, B, ridges, tol, max_iter)
+        found = zip(problems, runs, strict=True)
+        return [(_by_dual if dual else _found)(problem, run) for problem, run in found]
 
 
-def _found(problem: Pencil, W: Array, n_iter: int, converged: bool) -> Regression:
-    return Regression(problem, lambda: W, n_iter, converged)
+def _found(problem: Pencil, run: Run) -> Regression:
+    return Regression(problem, lambda: run.X, run.n_iter, run.converged)
 
 
-def _by_dual(problem: Pencil, H: Array, run: Run, ridge: float) -> Regression:
-    dual = Dual.of(problem, H, run, ridge)
-    return Regression(problem, lambda: dual.W, run.n_iter, run.converged, dual=dual)
+def _by_dual(problem: Pencil, run: Run) -> Regression:
+    Z, H, ridge = problem.Z, np.asarray(problem.H), one_number(problem.ridge)
+    dual = Dual(problem, H, run.X, Z.dual_normal(run.X) if run.image is None else run.image, ridge)
+    how = run.n_iter, run.converged
+    return _ByDual(problem, partial(Z.rmatmat, run.X), *how, threads=Z.threads, dual=dual)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ByDual(Regression):
+    """W1 by its dual coefficients."""
+
+    dual: Dual
+
+    @property
+    def cross(self) -> Array:
+        return self.dual.cross
+
+    def settle(self, T: Array) -> Dual:
+        return self.dual.turned(T)
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:
@@ -78,7 +90,7 @@ def _lsqr(problem: Pencil, small: Pencil, tol: float, max_iter: int) -> Regressi
     if floor > 0 and Z.decomposable and (ridged or _hidden(Z)):
         return None  # rounding hides columns, or a ridge is too small to hold it down
     if not ridged:
-        return _found(problem, *block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
+        return _found(problem, block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
     root = np.sqrt(ridge)
 
     def forward(V: Array) -> Array:
@@ -88,4 +100,4 @@ def _lsqr(problem: Pencil, small: Pencil, tol: float, max_iter: int) -> Regressi
         return np.asarray(Z.rmatmat(U[:n]) + damped(root, U[n:]))
 
     stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
-    return _found(problem, *block_lsqr(forward, backward, stacked, tol, max_iter))
+    return _found(problem, block_lsqr(forward, backward, stacked, tol, max_iter))

@@ -18,8 +18,9 @@ cuts promise half of the gap (the level method).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -37,8 +38,7 @@ FEASIBLE = 1e-10
 NO_DISTANCE = 1e-14
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One step: F at the best weights so far, the lower bound, and (F - bound) / F."""
 
     iteration: int
@@ -115,38 +115,29 @@ class KernelBank:
         return float(values @ weights), values
 
 
-def fixed(bank: KernelBank, weights: Array) -> KernelWeights:
-    """Weights that are given; the bound is that of the one cut there."""
-    objective, values = bank.cut(weights)
-    return _result(weights, objective, [values])
+def best_of(bank: KernelBank, candidates: Sequence[Array]) -> KernelWeights:
+    """The weights of smallest F among some; the bound comes from the cuts at all of them."""
+    cuts = [bank.cut(weights) for weights in candidates]
+    best = int(np.argmin([objective for objective, _ in cuts]))
+    bound, _ = lower_bound(np.array([values for _, values in cuts]))
+    step = _step(1, cuts[best][0], bound)
+    return KernelWeights(candidates[best], *step[1:], (step,), True)
 
 
 def best_single(bank: KernelBank) -> KernelWeights:
-    """The one kernel of smallest F; the bound comes from the cuts at all single kernels."""
-    corners = np.eye(bank.p)
-    cuts = [bank.cut(corner) for corner in corners]
-    best = int(np.argmin([objective for objective, _ in cuts]))
-    return _result(corners[best], cuts[best][0], [values for _, values in cuts])
+    """The one kernel of smallest F."""
+    return best_of(bank, list(np.eye(bank.p)))
 
 
-def _result(weights: Array, objective: float, cuts: list[Array]) -> KernelWeights:
-    bound, _ = lower_bound(np.array(cuts))
-    step = Step(1, objective, bound, _gap(objective, bound))
-    return KernelWeights(weights, objective, bound, step.gap, (step,), True)
+def _step(iteration: int, objective: float, bound: float) -> Step:
+    gap = max(0.0, objective - bound) / objective if objective > 0 else 0.0
+    return Step(iteration, objective, bound, gap)
 
 
 def silp(
-    bank: KernelBank,
-    tol: float,
-    max_iter: int,
-    progress: Callable[[Step], None] | None = None,
-    level: float = LEVEL,
+    bank: KernelBank, tol: float, max_iter: int, progress: Callable[[Step], None] | None = None
 ) -> KernelWeights:
-    """The optimal weights, to a relative duality gap of ``tol``.
-
-    ``level`` is the part of the gap that a new point need not close: 0 takes the solution of
-    the linear program itself (the plain cutting plane method).
-    """
+    """The optimal weights, to a relative duality gap of ``tol``."""
     center = np.full(bank.p, 1.0 / bank.p)
     weights, best = center, np.inf
     cuts: list[Array] = []
@@ -157,27 +148,19 @@ def silp(
         if objective < best:
             weights, best = center, objective
         bound, corner = lower_bound(np.array(cuts))
-        steps.append(Step(iteration, best, bound, _gap(best, bound)))
+        steps.append(_step(iteration, best, bound))
         if progress is not None:
             progress(steps[-1])
         if steps[-1].gap <= tol:
             break
-        if level > 0:
-            promised = bound + level * (best - bound)
-            center = nearest(np.array(cuts), promised, weights, corner)
-        else:
-            center = corner
+        center = nearest(np.array(cuts), bound + LEVEL * (best - bound), weights, corner)
     converged = steps[-1].gap <= tol
     if not converged:
         warn_of_stopping(
             f"the weights of the kernels have a duality gap of {steps[-1].gap:.1e} after "
             f"{len(steps)} iterations, above tol={tol:g}: increase max_iter or tol"
         )
-    return KernelWeights(weights, best, bound, steps[-1].gap, tuple(steps), converged)
-
-
-def _gap(objective: float, bound: float) -> float:
-    return max(0.0, objective - bound) / objective if objective > 0 else 0.0
+    return KernelWeights(weights, *steps[-1][1:], tuple(steps), converged)
 
 
 def lower_bound(cuts: Array) -> tuple[float, Array]:

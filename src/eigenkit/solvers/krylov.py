@@ -18,19 +18,12 @@ When V is full, the best Ritz vectors V S and the newest block take its place (t
 coupling between the two fills in T by itself when the newest block is multiplied. The residual of a
 Ritz pair (theta, V s) is ||b s_last||, known without another product. The start block is
 drawn from a generator of its own with a fixed seed: equal inputs give equal outputs.
-
-With fewer samples than features only the coefficients A of directions W = Z'A are computed, one
-for each sample. With the scores S = Z W = Z Z'A
-
-    W'C = S'H        W'B W = S'S + ridge A'S        B W = Z'(S + ridge A)
-
-so that W itself, which has a row for every feature, is made once it is known which W is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +31,6 @@ from scipy import linalg as sla
 
 from eigenkit.numerics.linalg import Array, eigenpairs, orthonormalize, plus_product, power_of_two
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.pencil import Pencil
 
 Product = Callable[[np.ndarray], np.ndarray]
 
@@ -162,13 +154,13 @@ def _polish(
 
 def block_lsqr(
     forward: Product, backward: Product, B: Array, tol: float, max_iter: int, floor: float = 0.0
-) -> tuple[Array, int, bool]:
+) -> Run:
     """The least squares solution of least norm of Z X = B.
 
     ``forward(V)`` is Z V, ``backward(U)`` is Z'U. Golub-Kahan bidiagonalization of Z by
     blocks: twice the vectors of :func:`block_cg`, but the condition number of Z and not its
-    square. Returns X, the number of block iterations and whether ||Z'(B - Z X)|| fell below
-    tol * ||Z'B||. Singular values of Z up to ``floor`` are rounding.
+    square. It has converged where ||Z'(B - Z X)|| fell below tol * ||Z'B||. Singular values of Z
+    up to ``floor`` are rounding.
     """
     U, phi = orthonormalize(B)
     V, alpha = orthonormalize(backward(U), floor)
@@ -177,7 +169,7 @@ def block_lsqr(
     first = float(np.linalg.norm(rho.T @ phi))
     for n_iter in range(1, max_iter + 1):
         if V.shape[1] == 0 or first == 0.0:
-            return X, n_iter - 1, True
+            return Run(X, n_iter - 1, True)
         U, beta = orthonormalize(forward(V) - U @ alpha.T, floor)
         column = np.vstack([rho, beta])
         rotation, triangle = sla.qr(column)
@@ -191,8 +183,8 @@ def block_lsqr(
         W = V_next - W @ _solve_triangle(triangle[:r], theta)
         V = V_next
         if np.linalg.norm(rho.T @ phi) <= tol * first:
-            return X, n_iter, True
-    return X, max_iter, False
+            return Run(X, n_iter, True)
+    return Run(X, max_iter, False)
 
 
 def _solve_triangle(R: Array, b: Array) -> Array:
@@ -279,58 +271,3 @@ def _restart(V: Array, T: Array, values: Array, S: Array, m: int, k: int, width:
 def _orthogonal(V: Array, W: Array) -> Array:
     """W without its part in the span of V."""
     return W - V @ (V.T @ W)
-
-
-# -- directions by their coefficients --------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Dual:
-    """Coefficients A and scores S (n x l both) of directions, for targets H and one ridge."""
-
-    pencil: Pencil
-    H: Array
-    A: Array
-    S: Array
-    ridge: float
-
-    @classmethod
-    def of(cls, pencil: Pencil, H: Array, run: Run, ridge: float) -> Dual:
-        """Of the coefficients that conjugate gradients have found."""
-        S = pencil.Z.dual_normal(run.X) if run.image is None else run.image
-        return cls(pencil, H, run.X, S, ridge)
-
-    def turned(self, T: Array) -> Dual:
-        """The directions W T."""
-        return replace(self, A=self.A @ T, S=self.S @ T)
-
-    @property
-    def W(self) -> Array:
-        """The directions themselves."""
-        return np.asarray(self.pencil.Z.rmatmat(self.A))
-
-    @property
-    def cross(self) -> Array:
-        """W'C."""
-        return self.S.T @ self.H
-
-    @property
-    def square(self) -> Array:
-        """W'B W."""
-        return self.S.T @ self._image
-
-    @property
-    def _image(self) -> Array:
-        """The coefficients of B W."""
-        return self.S + self.ridge * self.A
-
-    def errors(self, values: Array) -> tuple[float, float]:
-        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I."""
-        Z, image, cross = self.pencil.Z, self._image, self.cross
-        orthogonality = float(np.abs(self.S.T @ image - np.eye(len(values))).max(initial=0.0))
-        gap = Z.rmatmat(self.H @ cross.T - image * values)
-        part = self.pencil.C @ cross.T
-        scale = Z.norm(part)
-        part -= gap
-        scale += Z.norm(part)
-        return (Z.norm(gap) / scale if scale else 0.0), orthogonality

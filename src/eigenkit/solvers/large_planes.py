@@ -20,8 +20,9 @@ follow; only residuals need the transpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, fixed_start
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Report
-from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
 
 # The relative residual that ends the iteration, and the largest number of steps. The
@@ -46,13 +46,16 @@ PRODUCTS = "the rows are sparse, and too many and too wide for a matrix of eithe
 
 
 @dataclass(frozen=True)
-class PlaneSums:
+class Sums:
     """What the computation of planes needs from the rows.
 
-    ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. A vector
-    has *marks*, which are linear in it, and from which its images and forms are computed. Arrays
+    ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. Arrays
     (k, ...) hold one entry for each class. ``units`` (d,) times a vector is the plane of X, in
     which ridges are measured.
+
+    Every kind has three functions: ``marks`` (k, any number) of vectors (k, d), which are linear in
+    them, and, computed from marks, the ``images`` (S - G_c) z and G_c z, (2, k, d), of one vector z
+    of each class, and the ``forms`` V'(S - G_c) V and V'G_c V, (2, k, m, m), of m vectors of each.
     """
 
     sums: Array
@@ -60,18 +63,6 @@ class PlaneSums:
     units: Array
     shift = 0.0
     column = None
-
-    def marks(self, V: Array) -> Array:
-        """The marks (k, any number) of vectors (k, d)."""
-        lacks(self, "marks")
-
-    def images(self, marks: Array) -> Array:
-        """(S - G_c) z and G_c z, (2, k, d), from the marks of one vector z for each class."""
-        lacks(self, "images")
-
-    def forms(self, V: Array, marks: Array) -> Array:
-        """V'(S - G_c) V and V'G_c V, (2, k, m, m), for m vectors of each class, (k, m, d)."""
-        lacks(self, "forms")
 
     def normals(self, Z: Array) -> Array:
         """The normals of planes, in the units of the features."""
@@ -84,7 +75,7 @@ def roots(Z: Data) -> Array:
 
 
 @dataclass(frozen=True)
-class PlaneRows(PlaneSums):
+class PlaneRows(Sums):
     """N = [Z, ones] in memory, sorted by class: c has the rows bounds[c] to bounds[c + 1]."""
 
     Z: Data
@@ -101,10 +92,6 @@ class PlaneRows(PlaneSums):
         bounds = np.cumsum([0, *(own.shape[0] for own in pieces)])
         return cls(each[0], each[1], np.append(Z.units, 1.0), Z, roots(Z)[:, 0], bounds)
 
-    def _ranges(self) -> Iterator[tuple[int, int, int]]:
-        """The classes, and where their rows begin and end."""
-        return zip(range(len(self.sums)), self.bounds[:-1], self.bounds[1:], strict=True)
-
     def marks(self, V: Array) -> Array:
         """N z."""
         return (self.Z.matmat(V[:, :-1].T) + np.outer(self.ones, V[:, -1])).T
@@ -114,7 +101,7 @@ class PlaneRows(PlaneSums):
         k, n = marks.shape
         sides = np.zeros((n, 2, k))
         sides[:, 0] = marks.T
-        for c, begin, end in self._ranges():
+        for c, (begin, end) in enumerate(pairwise(self.bounds)):
             sides[begin:end, :, c] = sides[begin:end, ::-1, c]
         both = sides.reshape(n, 2 * k)
         return np.vstack([self.Z.rmatmat(both), self.ones @ both]).T.reshape(2, k, -1)
@@ -122,14 +109,14 @@ class PlaneRows(PlaneSums):
     def forms(self, V: Array, marks: Array) -> Array:
         """Sums over the rows before and after those of the class, and over its own."""
         found = np.empty((2, len(V), V.shape[1], V.shape[1]))
-        for c, begin, end in self._ranges():
+        for c, (begin, end) in enumerate(pairwise(self.bounds)):
             before, own, after = np.split(marks[c], [begin, end], axis=1)
             found[:, c] = before @ before.T + after @ after.T, own @ own.T
         return found
 
 
 @dataclass(frozen=True)
-class PlanePasses(PlaneSums):
+class PlanePasses(Sums):
     """Rows that outgrow memory: one pass gives both images (2, k, d) of vectors (k, d)."""
 
     products: Callable[[Array], Array]
@@ -144,6 +131,9 @@ class PlanePasses(PlaneSums):
     def forms(self, V: Array, marks: Array) -> Array:
         images = marks.reshape(*V.shape[:2], 2, -1)
         return np.stack([V @ np.swapaxes(images[:, :, side], -1, -2) for side in (0, 1)])
+
+
+PlaneSums = PlaneRows | PlanePasses
 
 
 def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
@@ -174,7 +164,9 @@ def largest_quotients(
     below, ridge = ridges
     size = rows.units**2  # of a ridge of 1
     unit, solved = 1 / (rows.squares + ridge * size), preconditioner(rows, ridge * size)
-    V = _start(rows, solved, unit)
+    # Towards the other classes, and any fixed vector, should that miss the plane.
+    waves = fixed_start(unit.shape[1]) * np.sqrt(unit)
+    V = np.stack([solved(rows.sums.sum(axis=0) - rows.sums), waves], axis=1)
     marks = np.stack([rows.marks(V[:, i]) for i in range(V.shape[1])], axis=1)
     for step in range(1, max_iter + 1):
         lengths = (V * size) @ np.swapaxes(V, -1, -2)
@@ -203,12 +195,6 @@ def preconditioner(rows: PlaneSums, ridge: Array | float) -> Callable[[Array], A
     along = m * inverse
     share = 1 / (1 + _inner(m, along))
     return lambda r: r * inverse - (share * _inner(along, r))[:, None] * along
-
-
-def _start(rows: PlaneSums, solved: Callable[[Array], Array], unit: Array) -> Array:
-    """Towards the other classes, and any fixed vector, should that miss the plane."""
-    waves = fixed_start(unit.shape[1]) * np.sqrt(unit)
-    return np.stack([solved(rows.sums.sum(axis=0) - rows.sums), waves], axis=1)
 
 
 def _turned(pair: Array, kept: Array) -> Array:

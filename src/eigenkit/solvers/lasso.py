@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from eigenkit.data import Data
 from eigenkit.numerics.costs import may_be_dense
 from eigenkit.numerics.linalg import Array, fixed_start, normalized, power_norm
 from eigenkit.numerics.tolerances import DEPENDENT, EPS
@@ -97,49 +97,43 @@ def settled_pair(
 Fit = Callable[[Array, Array], Array]
 
 
-def lasso(X: Any, sparsity: Sparsity) -> Fit:
-    """A function of c = X't and a start that gives w; X is a :class:`~.sparse_pairs.View`."""
+def lasso(X: Data, sparsity: Sparsity) -> Fit:
+    """A function of c = X't and a start that gives w."""
+    (n, d), keep, nonnegative = X.shape, sparsity.keep, sparsity.nonnegative
     product = _gram_product(X)
-    bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
-    counted = sparsity.keep is not None and sparsity.keep < X.width
-    share = 0.0 if sparsity.keep is not None else sparsity.penalty
-    few = 2 * X.height < X.width and X.height <= FEW_ROWS
+    bound = 1.1 * power_norm(product, fixed_start(d), POWER_STEPS)
+    share = 0.0 if keep is not None else sparsity.penalty
 
     def fit(c: Array, start: Array) -> Array:
-        size = np.maximum(c, 0.0) if sparsity.nonnegative else np.abs(c)
-        largest = float(size.max())
-        if bound == 0 or largest == 0:
+        largest = float((c if nonnegative else np.abs(c)).max())
+        if bound == 0 or largest <= 0:
             return np.zeros_like(c)
-        if counted:
-            return _Path(product, c, sparsity.nonnegative).until(int(sparsity.keep or 0))
+        if keep is not None and keep < d:
+            return _Path(product, c, nonnegative).until(keep)
         penalty = share * largest
-        if few and penalty > 0:
-            start = _Path(product, c, sparsity.nonnegative, penalty).until(len(c))
-            if _solves(start, c - product(start), penalty, sparsity.nonnegative):
+        if 2 * n < d and n <= FEW_ROWS and penalty > 0:
+            start = _Path(product, c, nonnegative, penalty).until(d)
+            r, inside = c - product(start), start != 0
+            beyond = float((r if nonnegative else np.abs(r)).max()) - penalty
+            missed = np.abs(r[inside] - penalty * np.sign(start[inside])).max(initial=0.0)
+            if max(beyond, missed) <= TOLERANCE * penalty:  # its correlations are of a solution
                 return start
-        return _proximal(product, bound, c, penalty, sparsity.nonnegative, start)
+        return _proximal(product, bound, c, penalty, nonnegative, start)
 
     return fit
 
 
-def _gram_product(X: Any) -> Product:
+def _gram_product(X: Data) -> Product:
     """w -> G w, by whatever takes the least time."""
-    n, d = X.height, X.width
+    n, d = X.shape
     if 2 * n < d and may_be_dense((n, d)):  # few rows: both products are short
-        A = X.X.toarray()
+        A = X.toarray()
         return lambda w: np.asarray((A @ w) @ A)
-    return (
-        partial(np.matmul, X.gram()) if d <= GRAM_ORDER else lambda w: X.X.normal(w[:, None])[:, 0]
-    )
+    return partial(np.matmul, X.gram()) if d <= GRAM_ORDER else lambda w: X.normal(w[:, None])[:, 0]
 
 
 def _proximal(
-    product: Product,
-    bound: float,
-    c: Array,
-    penalty: float,
-    nonnegative: bool,
-    start: Array,
+    product: Product, bound: float, c: Array, penalty: float, nonnegative: bool, start: Array
 ) -> Array:
     w = z = start
     momentum = 1.0
@@ -154,14 +148,6 @@ def _proximal(
         if change <= TOLERANCE * float(np.abs(w).max(initial=0.0)):
             break
     return w
-
-
-def _solves(w: Array, r: Array, penalty: float, nonnegative: bool) -> bool:
-    """Whether the correlations r = c - G w are those of a solution."""
-    inside = w != 0
-    beyond = float((r if nonnegative else np.abs(r)).max()) - penalty
-    missed = np.abs(r[inside] - penalty * np.sign(w[inside])).max(initial=0.0)
-    return bool(max(beyond, missed) <= TOLERANCE * penalty)
 
 
 class _Path:

@@ -31,6 +31,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, largest_first, orthonormalize, ratio
 from eigenkit.numerics.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.solvers.regression import Directions
 from eigenkit.solvers.stages import Settings, finish, regress
 
 
@@ -68,38 +69,27 @@ def least_squares_path(
 
     Columns of H of a length up to ``grain`` are rounding.
     """
-    T = targets(np.asarray(pencil.H), grain, pencil.Z.n_samples)
-    plain = pencil.at(0.0)  # scores are measured without the penalty
-    runs = _runs(pencil.Z, T, alphas, l1_ratio, settings)
-    return [
-        _ordered(plain, T, W, l1_ratio == 0, replace(report, solver="least_squares"), alpha)
-        for alpha, (W, report) in zip(alphas, runs, strict=True)
-    ]
-
-
-def _runs(
-    Z: Data, T: Array, alphas: Sequence[float], l1_ratio: float, settings: Settings
-) -> list[tuple[Array, Report]]:
-    """W, in the units of Z, and how it was found, for every alpha."""
+    Z = pencil.Z
+    T = targets(np.asarray(pencil.H), grain, Z.n_samples)
     smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
     sparse = [alpha for alpha in alphas if alpha * l1_ratio != 0]
-    done, whole = {}, np.eye(T.shape[1])
+    done: dict[float, tuple[Array, Report]] = {}
     if smooth:
         first = Pencil(Z, T, smooth[0])
         for found, report in regress([first.at(alpha) for alpha in smooth], settings):
-            done[found.problem.alpha] = found.settle(whole)[0], report
+            done[found.problem.alpha] = found.settle(np.eye(T.shape[1])).W, report
     if sparse:
-        answers, sweeps = coordinate_descent(
-            Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
-        )
-        report = Report("", "coordinate_descent", f"l1_ratio={l1_ratio:g}", n_iter=sweeps)
-        report = replace(report, converged=sweeps < settings.max_iter)
+        stop = settings.tol, settings.max_iter
+        answers, sweeps = coordinate_descent(Z, T, sparse, l1_ratio, *stop)
+        how = "", "coordinate_descent", f"l1_ratio={l1_ratio:g}", sweeps
+        report = Report(*how, converged=sweeps < settings.max_iter)
         done |= {a: (Z.from_X(W), report) for a, W in zip(sparse, answers, strict=True)}
-    return [done[alpha] for alpha in alphas]
+    plain = pencil.at(0.0)  # scores are measured without the penalty
+    return [_ordered(plain, T, *done[alpha], l1_ratio == 0, alpha) for alpha in alphas]
 
 
 def _ordered(
-    pencil: Pencil, T: Array, W: Array, turn: bool, report: Report, alpha: float
+    pencil: Pencil, T: Array, W: Array, report: Report, turn: bool, alpha: float
 ) -> Solution:
     """The components by decreasing eigenvalue, turned to the axes of H'Z W where that is free."""
     exact = alpha == 0 and bool(norm(pencil.Z.matmat(W) - T) <= EXACT * norm(T))
@@ -113,8 +103,8 @@ def _ordered(
     values, cross, scores = values[order], cross[:, order], scores[:, order]
     basis = ratio(cross, np.sqrt(values))
     BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
-    report = replace(report, equivalent=exact)
-    return finish(pencil, Solution(W[:, order], values, basis, report, gram), BW)
+    report = replace(report, solver="least_squares", equivalent=exact)
+    return finish(Directions(pencil, W[:, order], BW), values, basis, report, gram)
 
 
 # -- the lasso -------------------------------------------------------------------------------
@@ -134,7 +124,10 @@ def coordinate_descent(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for alpha in alphas:
-            model.set_params(**_in_their_units(alpha, l1_ratio, total))
+            # ElasticNet halves and averages the squares.
+            lasso, ridge = alpha * l1_ratio, alpha * (1 - l1_ratio)
+            both = lasso + 2 * ridge
+            model.set_params(alpha=both / (2 * total), l1_ratio=lasso / both)
             model.fit(X, raw, sample_weight=Z.weight)
             answers.append(np.array(np.atleast_2d(model.coef_).T, dtype=np.float64))
             sweeps = max(sweeps, int(np.max(model.n_iter_)))
@@ -144,15 +137,6 @@ def coordinate_descent(
             f"above tol={tol:g}: increase max_iter or alpha"
         )
     return answers, sweeps
-
-
-def _in_their_units(alpha: float, l1_ratio: float, total: float) -> dict[str, float]:
-    """Our penalties as parameters of ElasticNet, which halves and averages the squares."""
-    lasso, ridge = alpha * l1_ratio, alpha * (1 - l1_ratio)
-    return {
-        "alpha": (lasso + 2 * ridge) / (2 * total),
-        "l1_ratio": lasso / (lasso + 2 * ridge),
-    }
 
 
 def l1_path(

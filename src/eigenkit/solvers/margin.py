@@ -50,24 +50,20 @@ def _plane(A: Array, y: Array, C: float) -> Array:
     value = C * len(A)
     for _ in range(MAX_STEPS):
         inside = gap > 0
-        target = _minimum_inside(A[inside], y[inside], C)
+        # The minimum of the quadratic that the objective is while these rows are inside.
+        B = A[inside]
+        H = 2 * C * (B.T @ B)
+        H.flat[:: len(H) + 1] += 1.0
+        # Many small systems: what scipy.linalg.solve checks each time would take longer than these.
+        _, target, info = lapack.dposv(H, 2 * C * (B.T @ y[inside]), lower=1)
+        if info:
+            raise np.linalg.LinAlgError("the scores are too large for a margin of 1: scale them.")
         change = 1.0 - y * (A @ target) - gap
         promised = float(w @ (w - target) - 2 * C * (gap[inside] @ change[inside]))
         if promised <= _NOTHING * value:
-            return target
+            return np.asarray(target)
         w, gap, value = _step(w, gap, target - w, change, C, value, promised)
     return w
-
-
-def _minimum_inside(A: Array, y: Array, C: float) -> Array:
-    """The minimum of the quadratic that the objective is while these rows are inside."""
-    H = 2 * C * (A.T @ A)
-    H.flat[:: len(H) + 1] += 1.0
-    # Many small systems: what scipy.linalg.solve checks each time would take longer than these.
-    _, w, info = lapack.dposv(H, 2 * C * (A.T @ y), lower=1)
-    if info:
-        raise np.linalg.LinAlgError("the scores are too large for a margin of 1: scale them.")
-    return np.asarray(w)
 
 
 def _step(

@@ -21,7 +21,7 @@ H + a G, does not move its planes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -115,16 +115,19 @@ def regec_from_grams(
     F, rcond = _inverse_root(S)
     if rcond < max(EPS, float(np.sum(np.square(grain) / diagonal))):
         return None
-    if rcond >= TEN_DIGITS:
-        return _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / TEN_DIGITS)
-    if rows is None:
-        return None
-    grams = class_grams([N @ F for N in rows()])
-    second, rcond = _inverse_root(np.sum(grams, axis=0))
-    if rcond < REPAIRED / len(S):
-        return None
-    whitened = [second.T @ G @ second for G in _needed(grams)]
-    return _ends(whitened, F @ second, None, EIGENVALUE_TIE)
+    tie = 10 * EPS / TEN_DIGITS
+    if rcond < TEN_DIGITS:
+        if rows is None:
+            return None
+        grams, tie = class_grams([N @ F for N in rows()]), EIGENVALUE_TIE
+        second, rcond = _inverse_root(np.sum(grams, axis=0))
+        if rcond < REPAIRED / len(S):
+            return None
+        spectra, F = _spectra(grams, lambda G: second.T @ G @ second), F @ second
+    else:
+        spectra = _spectra(grams, lambda G: F.T @ G @ F)
+    tied = any(values[1] <= values[0] + tie for values, _ in spectra)
+    return None if tied else _ends(spectra, F)
 
 
 def _inverse_root(S: Array) -> tuple[Array, float]:
@@ -145,13 +148,9 @@ def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
     values, vectors = eigenpairs(S / unit / unit[:, None])
     keep = values > values[0] * PRODUCTS_RANK_TOL
     F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
-    tie = 10 * EPS / PRODUCTS_RANK_TOL
-    whitened = [F.T @ G @ F for G in _needed(grams)]
-    if F.shape[1] < len(F):
-        F = _shortest(F, S @ F, np.ones(len(S) - 1))
-    planes = _ends(whitened, F, F[:-1], tie)
-    assert planes is not None
-    return planes
+    spectra = _spectra(grams, lambda G: F.T @ G @ F)
+    planes = F if F.shape[1] == len(F) else _shortest(F, S @ F, np.ones(len(S) - 1))
+    return _ends(spectra, planes, planes[:-1], 10 * EPS / PRODUCTS_RANK_TOL)
 
 
 def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0) -> Planes:
@@ -163,12 +162,10 @@ def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0)
     """
     N = np.vstack(rows)
     F = whitener(N, grain)
-    whitened = class_grams([part @ F for part in _needed(rows)])
+    spectra = _spectra(rows, lambda part: class_grams([part @ F])[0])
     if F.shape[1] < len(F):
         F = _shortest(F, N.T @ (N @ F), R.diagonal())
-    planes = _ends(whitened, F, R @ F, EIGENVALUE_TIE)
-    assert planes is not None
-    return planes
+    return _ends(spectra, F, R @ F, EIGENVALUE_TIE)
 
 
 def _shortest(F: Array, span: Array, unit: Array) -> Array:
@@ -190,38 +187,37 @@ def _shortest(F: Array, span: Array, unit: Array) -> Array:
     return np.vstack([normals, F[-1] - moved])
 
 
-def _needed(parts: Sequence[Array]) -> Sequence[Array]:
-    """Two classes share one matrix: what is smallest for one is largest for the other."""
-    return parts[:1] if len(parts) == 2 else parts
+def _spectra(
+    parts: Sequence[Array], whitened: Callable[[Array], Array]
+) -> list[tuple[Array, Array]]:
+    """Eigenvalues and vectors of the whitened numerator of each class.
 
-
-def _ends(matrices: Sequence[Array], F: Array, length: Array | None, tie: float) -> Planes | None:
-    """From the whitened numerators of all classes; of the first alone if there are two.
-
-    None where ties are to be settled without ``length``.
+    Two classes share one: what is smallest for one is largest for the other.
     """
     found = []
-    for M in matrices:
-        values, vectors, _ = lapack.dsyevd(M)
+    for part in parts[:1] if len(parts) == 2 else parts:
+        values, vectors, _ = lapack.dsyevd(whitened(part))
         found.append((values, vectors))
-        if len(matrices) == 1:
+        if len(parts) == 2:
             found.append((1 - values[::-1], vectors[:, ::-1]))
-    if length is None and any(values[1] <= values[0] + tie for values, _ in found):
-        return None
-    return _joined(
-        [(values[0], F @ _first(values, vectors, length, tie), 0) for values, vectors in found]
-    )
+    return found
 
 
-def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:
-    """The first eigenvector; of several with its eigenvalue the one of shortest normal."""
-    tied = int(np.sum(values <= values[0] + tie))
-    if tied == 1 or length is None:
-        return vectors[:, 0]
-    # All tied vectors have unit norm in S: the shorter the normal, the larger the distances.
-    lengths = length @ vectors[:, :tied]
-    lengths /= power_of_two(np.abs(lengths).max())
-    return np.asarray(vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1])
+def _ends(
+    spectra: list[tuple[Array, Array]], F: Array, length: Array | None = None, tie: float = 0.0
+) -> Planes:
+    """The planes of the smallest eigenvalues; of tied ones that of shortest normal."""
+    Z = []
+    for values, vectors in spectra:
+        v = vectors[:, 0]
+        tied = int(np.sum(values <= values[0] + tie))
+        if length is not None and tied > 1:
+            # All have unit norm in S: the shorter the normal, the larger the distances.
+            lengths = length @ vectors[:, :tied]
+            lengths /= power_of_two(np.abs(lengths).max())
+            v = vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1]
+        Z.append(F @ v)
+    return Planes(np.array(Z), np.clip([values[0] for values, _ in spectra], 0.0, 1.0))
 
 
 # -- ReGEC, regularized -----------------------------------------------------------------
@@ -238,9 +234,7 @@ def regec_ridge_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Plan
     Q, F = row_graded_whitener(np.vstack([*rows, np.sqrt(2 * alpha) * R]))
     *parts, ridge = np.split(Q, np.cumsum([len(N) for N in rows]))
     half = ridge.T @ ridge / 2
-    planes = _ends([P.T @ P + half for P in _needed(parts)], F, None, -np.inf)
-    assert planes is not None
-    return planes
+    return _ends(_spectra(parts, lambda P: P.T @ P + half), F)
 
 
 def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
@@ -275,29 +269,24 @@ def _plus_diagonal(G: Array, diagonal: Array | float) -> Array:
 
 
 def _regularized(
-    grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]]
-) -> Planes:
-    """ReGEC from the numerator and denominator that ``sides`` makes of a class and the rest.
-
-    For two classes these are each other's, exchanged: one pencil, wanted at both ends.
-    """
-    if len(grams) > 2:
-        return _one_by_one(grams, sides)
-    A, B = sides(*grams)
-    if len(A) <= DENSE_ORDER:
-        values, Z = _dense_pairs(A, A + B, None)
-        return _joined([(values[0], Z[:, 0], 0), (1 - values[-1], Z[:, -1], 0)])
-    with blas_threads(len(A)):
-        return _joined([smallest_pair(A, B), smallest_pair(B, A)])
-
-
-def _one_by_one(
     grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]], fast: bool = True
 ) -> Planes:
-    """A problem for each class."""
-    total = sum(grams[1:], start=grams[0])
-    with blas_threads(len(total)):
-        return _joined([smallest_pair(*sides(G, total - G), fast=fast) for G in grams])
+    """From the numerator and denominator that ``sides`` makes of a class and the rest.
+
+    For two classes of ReGEC, which is ``fast``, these are each other's, exchanged: one pencil,
+    wanted at both ends.
+    """
+    if fast and len(grams) == 2:
+        A, B = sides(*grams)
+        if len(A) <= DENSE_ORDER:
+            values, Z = _dense_pairs(A, A + B, None)
+            return _joined([(values[0], Z[:, 0], 0), (1 - values[-1], Z[:, -1], 0)])
+        problems: Iterable[tuple[Array, Array]] = [(A, B), (B, A)]
+    else:
+        total = sum(grams[1:], start=grams[0])
+        problems = (sides(G, total - G) for G in grams)
+    with blas_threads(len(grams[0])):
+        return _joined([smallest_pair(*problem, fast=fast) for problem in problems])
 
 
 def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Array, int]:
@@ -360,25 +349,18 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
 
 def gepsvm_from_grams(grams: Sequence[Array], alpha: float) -> Planes:
     """Planes of GEPSVM from lower triangles of the G_c: one dense eigenproblem per class."""
-    return _one_by_one(grams, lambda G, rest: (_plus_diagonal(G, alpha), rest), fast=False)
+    return _regularized(grams, lambda G, rest: (_plus_diagonal(G, alpha), rest), fast=False)
 
 
 def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
     """Planes of GEPSVM from rows: raw features would make ill-conditioned Gram matrices.
 
-    Parameters
-    ----------
-    rows : sequence of arrays of shape (n_c, p + 1)
-    alpha : float
-        Ridge on the numerator, positive.
-    R : array of shape (q, p + 1)
-        Maps z to the coordinates in which the ridge is measured.
+    R maps z to the coordinates in which the ridge ``alpha`` on the numerator is measured.
     """
-    return _joined([_proximal(rows, c, np.sqrt(alpha) * R) for c in range(len(rows))])
-
-
-def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array, int]:
-    _, F = row_graded_whitener(np.vstack([rows[c], root]))
-    rest = [N @ F for i, N in enumerate(rows) if i != c]
-    values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
-    return 1 / (1 + max(float(values[0]), 0.0)), F @ vectors[:, 0], 0
+    found = []
+    for c, own in enumerate(rows):
+        _, F = row_graded_whitener(np.vstack([own, np.sqrt(alpha) * R]))
+        rest = [N @ F for i, N in enumerate(rows) if i != c]
+        values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
+        found.append((1 / (1 + max(float(values[0]), 0.0)), F @ vectors[:, 0], 0))
+    return _joined(found)

@@ -4,35 +4,24 @@ Five methods, one signature; those by factorization stand here. What does not de
 (a Gram matrix, a singular value decomposition, a Krylov space) is computed once for the whole grid.
 A method that finds the problem too ill-conditioned for it answers None, and the next one is tried.
 
-Which method is chosen by predicted cost, never by accuracy:
+An iteration may find only the coefficients A of directions W = Z'A, one for each sample where these
+are fewer than features (:class:`Dual`). With the scores S = Z W = Z Z'A
 
-========================================  ===================================================
-candidate                                 when it may be used
-========================================  ===================================================
-``cholesky`` (Z'Z + ridge, d x d)         d x d fits (GRAM_LIMIT_BYTES)
-``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
-``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
-                                          factorization would take longer than a moment; where
-                                          rounding keeps it from tol only if nothing else is left
-``lsqr`` (block LSQR)                     always; chosen only when nothing else may be used
-``svd``                                   never chosen: taken over to when a Gram matrix turns
-                                          out too ill-conditioned, or on demand
-========================================  ===================================================
+    W'C = S'H        W'B W = S'S + ridge A'S        B W = Z'(S + ridge A)
 
-The cheapest candidate wins. Costs are in seconds of a two-core machine; only their ratios
-matter. All candidates reach the same answer.
+so that W itself, which has a row for every feature, is made once it is known which W is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Data
-from eigenkit.numerics.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, first_triplets, fixed_start
 from eigenkit.numerics.tolerances import (
     EPS,
@@ -43,13 +32,7 @@ from eigenkit.numerics.tolerances import (
     TWELVE_DIGITS,
 )
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.coordinates import reduction
-from eigenkit.solvers.krylov import Dual
-
-# Conjugate gradients hardly ever take fewer iterations than this.
-FEW = 8
-# A factorization this short (seconds) is taken: it is exact to rounding.
-SHORT = 0.1
+from eigenkit.solvers.coordinates import reductions
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition number only warns.
@@ -61,17 +44,107 @@ CANCELLATION = 1e-11
 # Where refinement no longer converges, W is found if the last step was smaller than this.
 STALLED = 1e-6
 
-# W, B W and W'B W
-Settled = tuple[Array, Array, Array]
-# The same, eigenvalues and basis; W alone where it solves the pencil as it is
-Components = tuple[Array, Array | None, Array | None, Array, Array]
+
+@dataclass(frozen=True)
+class Directions:
+    """W of a pencil in the units of Z, and B W and W'B W where those are known."""
+
+    problem: Pencil
+    W: Array
+    BW: Array | None = None
+    square: Array | None = None
+
+    @property
+    def cross(self) -> Array:
+        """W'C."""
+        return self.problem.Z.inner(self.W, self.problem.C)
+
+    def turned(self, T: Array) -> Directions:
+        """W T."""
+        return Directions(self.problem, self.W @ T, None if self.BW is None else self.BW @ T)
+
+    def some(self, keep: Any) -> Directions:
+        """Some of the columns of W."""
+        BW = None if self.BW is None else self.BW[:, keep]
+        return Directions(self.problem, self.W[:, keep], BW)
+
+    def errors(self, values: Array) -> tuple[float, float]:
+        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I.
+
+        B W is overwritten.
+        """
+        Z, C = self.problem.Z, self.problem.C
+        BW = self.problem.forms(self.W)[0] if self.BW is None else self.BW
+        orthogonality = float(np.abs(Z.inner(self.W, BW) - np.eye(len(values))).max(initial=0.0))
+        # In place from here on: these are as large as W, which may be the largest thing there is.
+        gap = C @ Z.inner(C, self.W)
+        BW *= values
+        scale = Z.norm(gap) + Z.norm(BW)
+        gap -= BW
+        return (Z.norm(gap) / scale if scale else 0.0), orthogonality
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Coefficients A and scores S (n x l both) of directions, for targets H and one ridge."""
+
+    problem: Pencil
+    H: Array
+    A: Array
+    S: Array
+    ridge: float
+
+    def turned(self, T: Array) -> Dual:
+        """The directions W T."""
+        return replace(self, A=self.A @ T, S=self.S @ T)
+
+    def some(self, keep: Any) -> Dual:
+        """Some of the directions."""
+        return replace(self, A=self.A[:, keep], S=self.S[:, keep])
+
+    @cached_property
+    def W(self) -> Array:
+        """The directions themselves."""
+        return np.asarray(self.problem.Z.rmatmat(self.A))
+
+    @property
+    def cross(self) -> Array:
+        """W'C."""
+        return self.S.T @ self.H
+
+    @property
+    def square(self) -> Array:
+        """W'B W."""
+        return self.S.T @ self._image
+
+    @property
+    def _image(self) -> Array:
+        """The coefficients of B W."""
+        return self.S + self.ridge * self.A
+
+    def errors(self, values: Array) -> tuple[float, float]:
+        """The same for these."""
+        Z, image, cross = self.problem.Z, self._image, self.cross
+        orthogonality = float(np.abs(self.S.T @ image - np.eye(len(values))).max(initial=0.0))
+        gap = Z.rmatmat(self.H @ cross.T - image * values)
+        part = self.problem.C @ cross.T
+        scale = Z.norm(part)
+        part -= gap
+        scale += Z.norm(part)
+        return (Z.norm(gap) / scale if scale else 0.0), orthogonality
+
+
+Span = Directions | Dual
+
+# Directions, and the eigenvalues and basis that belong to them.
+Solved = tuple[Span, Array, Array]
 
 
 @dataclass(frozen=True)
 class Regression:
     """W1 (d x k) of a problem, which ``find`` gives, how it came about, and 1/cond(B).
 
-    ``dual`` holds W1 by its dual coefficients, where the method has found those.
+    Enter ``threads`` while working with it.
     """
 
     problem: Pencil
@@ -79,117 +152,34 @@ class Regression:
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
-    dual: Dual | None = None
+    threads: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     @cached_property
     def W1(self) -> Array:
         """The regression itself, when it is asked for."""
         return self.find()
 
-    def settle(self, T: Array) -> Settled:
-        """W = W1 T, B W and W'B W."""
+    @property
+    def cross(self) -> Array:
+        """C'W1."""
+        return self.problem.Z.inner(self.problem.C, self.W1)
+
+    def settle(self, T: Array) -> Span:
+        """W1 T."""
         W = self.W1 @ T
-        return W, *self.problem.forms(W)
+        return Directions(self.problem, W, *self.problem.forms(W))
 
-    def components(self, count: int | None) -> Components:
+    def components(self, count: int | None) -> Solved:
         """The first components, or all for None."""
-        values, basis = diagonalize(self.problem.Z.inner(self.problem.C, self.W1))
-        values, basis = values[:count], basis[:, :count]
-        return *self.settle(basis / np.sqrt(values)), values, basis
-
-
-def diagonalize(D: Array) -> tuple[Array, Array]:
-    """The eigenvalues of D above rounding, and their eigenvectors U."""
-    values, U = eigenpairs(D)
-    keep = values > RANK_TOL * values.max(initial=0.0)
-    return values[keep], U[:, keep]
+        values, basis = eigenpairs(self.cross)
+        keep = np.flatnonzero(values > RANK_TOL * values.max(initial=0.0))[:count]
+        values, basis = values[keep], basis[:, keep]
+        return self.settle(basis / np.sqrt(values)), values, basis
 
 
 # Solves problems that differ only in their ridge, with tol and max_iter; an entry is None where
 # the method gives up.
 Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
-
-
-# -- which method ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The method of stage one, the reason in a sentence, and the predicted costs in seconds."""
-
-    regression: str
-    reason: str
-    costs: dict[str, float]
-
-    def __str__(self) -> str:
-        return f"{self.regression} ({self.reason})"
-
-
-def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choice:
-    """The cheapest way to regress ``n_targets`` targets on Z for all ``alphas``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.data import Centered
-    >>> rng = np.random.default_rng(0)
-    >>> choose(Centered(rng.normal(size=(500, 20))), 3, [1.0], 1e-8).regression
-    'cholesky'
-    >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
-    'dual_cholesky'
-    """
-    n_targets = min(n_targets, Z.shape[1])  # more of them are narrowed first
-    costs = _factorization_costs(Z, len(alphas))
-    one_ridge = np.ndim(Z.ridge(max(alphas))) == 0
-    if not one_ridge:
-        costs.pop("dual_cholesky", None)
-    exact = min(costs.values(), default=np.inf)
-    possible = exact > SHORT and one_ridge and (min(alphas) > 0 or not Z.has_rows)
-    iteration = _iteration_cost(Z, n_targets, len(alphas)) if possible else np.inf
-    if exact > FEW * iteration:
-        condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), TINY)
-        # Where rounding keeps it from reaching tol, it would only run to max_iter: factor instead.
-        if not costs or EPS * condition < tol:
-            costs["cg"] = iteration * _iterations(Z, n_targets, condition, tol)
-    if not costs:
-        (n, d), limit = Z.shape, GRAM_LIMIT_BYTES / 2**30
-        why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"
-        reason = f"neither {d} x {d} nor {n} x {n} numbers fit in {limit:g} GB and {why}"
-        return Choice("lsqr", reason, {})
-    best = min(costs, key=costs.__getitem__)
-    others = ", ".join(f"{name} {costs[name]:.2g} s" for name in costs if name != best)
-    reason = f"{best} is predicted to take {costs[best]:.2g} s"
-    return Choice(best, reason + (f" ({others})" if others else ""), costs)
-
-
-def _factorization_costs(Z: Data, n_alphas: int) -> dict[str, float]:
-    costs = {}
-    forming = {"dual_cholesky": Z.seconds_for_outer, "cholesky": Z.seconds_for_gram}
-    for (name, seconds), side in zip(forming.items(), Z.shape, strict=True):
-        if fits(side) and np.isfinite(work := seconds()):
-            memory_passes = 40 * side**2 / READ_RATE
-            factorizations = n_alphas * (side**3 / 6 / DENSE_RATE + memory_passes)
-            costs[name] = work + factorizations
-    return costs
-
-
-def _iteration_cost(Z: Data, k: int, n_alphas: int) -> float:
-    """One product with Z, one with Z', and the work on the blocks of vectors."""
-    side = min(Z.shape)
-    blocks = (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
-    return Z.seconds_for_passes(k) + blocks
-
-
-def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
-    """About a third of the classical bound is what blocks take on text.
-
-    Blocks of k span the whole space after min(n, d) / k iterations. Without rounding that would be
-    the end; with it the number grows on, if only as the root of the bound. On text of 7484 and of
-    3000 documents with 26 and 101 labels, ridges from 1e-4 to 1e-2 and tolerances of 1e-4 and 1e-8,
-    this is within a factor of about two of what was counted.
-    """
-    bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
-    return float(3 + min(bound, 0.75 * np.sqrt(bound * min(Z.shape) / k)))
 
 
 # -- by factorization --------------------------------------------------------------------
@@ -217,7 +207,7 @@ def _primal(problem: Pencil, G: Array) -> Regression | None:
     if rcond > TOLD_APART:
         return normal
     found = normal.refined(normal.W1, np.eye(M.shape[1]))
-    return None if found is None else Regression(problem, lambda: found[0], rcond=rcond)
+    return None if found is None else Regression(problem, lambda: found.W, rcond=rcond)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,19 +221,19 @@ class _NormalEquations(Regression):
     factor: Cholesky
     M: Array
 
-    def settle(self, T: Array) -> Settled:
+    def settle(self, T: Array) -> Span:
         return self.settled(self.W1 @ T, T) or super().settle(T)
 
-    def components(self, count: int | None) -> Components:
+    def components(self, count: int | None) -> Solved:
         U, s, V = first_triplets(self.M, count)
         found = self.settled(self.factor.back(U), V / s)
-        return super().components(count) if found is None else (*found, s**2, V)
+        return super().components(count) if found is None else (found, s**2, V)
 
-    def settled(self, W: Array, T: Array) -> Settled | None:
+    def settled(self, W: Array, T: Array) -> Directions | None:
         """W = W1 T as it is if that is good enough, checked with one column and one pass."""
         if self.rcond > TWELVE_DIGITS or (W.shape[1] >= MIXED and self.error(W, T) < ENOUGH):
             BW = self.G @ W + damped(self.problem.ridge, W)
-            return W, BW, W.T @ BW
+            return Directions(self.problem, W, BW, W.T @ BW)
         return self.refined(W, T)
 
     def error(self, W: Array, T: Array) -> float:
@@ -255,7 +245,7 @@ class _NormalEquations(Regression):
         step = self.factor.solve(-slope - damped(self.problem.ridge, V))
         return float(np.linalg.norm(step) / np.linalg.norm(V))
 
-    def refined(self, W: Array, T: Array) -> Settled | None:
+    def refined(self, W: Array, T: Array) -> Directions | None:
         """W with the digits that the Gram matrix has lost, by residuals for the targets H T.
 
         B W and W'B W come from the pass over the data that gave the last residual; what the last
@@ -279,7 +269,7 @@ class _NormalEquations(Regression):
         B_step = self.G @ step + damped_step
         across = V.T @ B_step
         inner = square + V.T @ damped_V + across + across.T
-        return refined, CT + slope + damped_V + B_step, inner
+        return Directions(self.problem, refined, CT + slope + damped_V + B_step, inner)
 
 
 def dual_cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
@@ -340,32 +330,27 @@ def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> 
 
 def svd(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
-    reduce = reduction(problems[0].compressed())
-    return [_Reduced.of(problem, *reduce(problem.ridge)) for problem in problems]
+    found = reductions(problems[0].compressed(), [problem.ridge for problem in problems])
+    return [
+        _Reduced(
+            problem,
+            partial(np.matmul, F, M),
+            rcond=float(s[-1] / s[0]) ** 2 if len(s) else np.nan,
+            F=F,
+            M=M,
+        )
+        for problem, (F, M, s) in zip(problems, found, strict=True)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reduced(Regression):
-    """In coordinates where the pencil is M M' and B is I."""
+    """In coordinates F where the pencil is M M' and B is I."""
 
     F: Array
     M: Array
 
-    @classmethod
-    def of(cls, problem: Pencil, F: Array, M: Array, rcond: float) -> _Reduced:
-        """From the coordinates, and 1/cond of Z."""
-        return cls(problem, lambda: F @ M, rcond=rcond**2, F=F, M=M)
-
-    def components(self, count: int | None) -> Components:
-        W, values, basis = components(self.F, self.M)
-        return W, None, None, values, basis
-
-
-def components(F: Array, M: Array) -> tuple[Array, Array, Array]:
-    """W, eigenvalues and basis of the pencil in coordinates where it is M M' and B is I.
-
-    The singular values of M and not the eigenvalues of M M': those of small components would
-    be lost in the rounding of the large ones.
-    """
-    U, s, V = first_triplets(M, None)
-    return F @ U, s**2, V
+    def components(self, count: int | None) -> Solved:
+        """All components: those of small eigenvalues would be lost in M M', but not in M."""
+        U, s, V = first_triplets(self.M, None)
+        return Directions(self.problem, self.F @ U), s**2, V

@@ -31,6 +31,7 @@ import numpy as np
 from scipy.special import betaln, digamma, expit, gammaln, xlogy
 
 from eigenkit.numerics.linalg import Array, eigenpairs, triangular_factor
+from eigenkit.solvers.two_views import LOG_2PI
 
 SLAB = (0.5, 0.5)  # shape and rate of a: together with the normal a Cauchy slab
 NOISE = (1e-3, 1e-3)  # of t: hardly any information
@@ -43,8 +44,6 @@ STRIDE = 10
 
 # A trial ends when, at its present rate, it needs more steps than this to be the best.
 HOPE = 50
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -112,10 +111,6 @@ class Loadings:
             share=(self.share[0][:, order], self.share[1][:, order]),
         )
 
-    def turned(self, sign: Array) -> Loadings:
-        """The same with components times +1 or -1."""
-        return replace(self, mean=self.mean * sign)
-
     def second(self) -> Array:
         """E[w_j w_j'] less its part outside the diagonal, E[w_j] E[w_j]'."""
         return np.asarray(self.active * (self.mean**2 + self.variance) - self.expected**2)
@@ -141,7 +136,13 @@ def latent(data: Observed, q: Loadings) -> Latent:
         S = M.T @ M + total * V
         log = -np.linalg.slogdet(P)[1]
         return Latent(data.V.T @ M, S, 0.5 * (np.trace(S) - total * (len(S) + log)))
-    return _latent_with_gaps(data, W, t, q.second())
+    M, C = posterior(data.seen, data.V, W, t, q.second())
+    w = data.weight
+    E = C + np.einsum("nk,nl->nkl", M, M)
+    S = np.tensordot((w[:, None] * data.seen).T, E, axes=1)
+    traces = np.trace(E, axis1=1, axis2=2)
+    divergence = 0.5 * w @ (traces - W.shape[1] - np.linalg.slogdet(C)[1])
+    return Latent((w[:, None] * data.V).T @ M, S, float(divergence))
 
 
 def posterior(seen: Array, V: Array, W: Array, t: Array, second: Array) -> tuple[Array, Array]:
@@ -151,17 +152,6 @@ def posterior(seen: Array, V: Array, W: Array, t: Array, second: Array) -> tuple
     P = np.tensordot(seen * t, outer, axes=1) + np.eye(K)
     C = np.asarray(np.linalg.inv(P), dtype=float)
     return np.einsum("nk,nkl->nl", (seen * V) @ (W * t[:, None]), C), C
-
-
-def _latent_with_gaps(data: Observed, W: Array, t: Array, second: Array) -> Latent:
-    assert data.seen is not None
-    M, C = posterior(data.seen, data.V, W, t, second)
-    w, seen = data.weight, data.seen
-    E = C + np.einsum("nk,nl->nkl", M, M)
-    S = np.tensordot((w[:, None] * seen).T, E, axes=1)
-    traces = np.trace(E, axis1=1, axis2=2)
-    divergence = 0.5 * w @ (traces - W.shape[1] - np.linalg.slogdet(C)[1])
-    return Latent((w[:, None] * data.V).T @ M, S, float(divergence))
 
 
 def update(data: Observed, z: Latent, q: Loadings) -> Loadings:

@@ -68,10 +68,6 @@ class View:
         return cls(X, np.empty((Z.shape[0], 0)), whole, whole, X.grain())
 
     @property
-    def height(self) -> int:
-        return len(self.T)
-
-    @property
     def width(self) -> int:
         return len(self.squares)
 
@@ -91,10 +87,6 @@ class View:
         """(I - T T') X as a dense matrix: for y, which is dense anyway."""
         return self.outside(self.X.toarray())
 
-    def gram(self) -> Array:
-        """X'X, of the columns as they are."""
-        return self.X.gram()
-
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing but rounding is left of any column."""
@@ -107,10 +99,6 @@ class View:
         taken = self.rmatmat(t)[:, 0]
         left = np.maximum(self.squares - taken**2, 0.0)
         return replace(self, T=np.hstack([self.T, t]), squares=left)
-
-    def in_units_of_X(self, w: Array) -> Array:
-        """Weights (d x l) of unit-length columns as weights of the data."""
-        return self.X.to_X(w)
 
 
 @dataclass(frozen=True)
@@ -142,8 +130,7 @@ def sparse_pairs(
     x, y = View.of(Zx, scale), View.of(Zy, scale)
     if method == "least_squares":
         return _least_squares(x, y, len(requests), requests[0])
-    columns_x: list[Array] = []
-    columns_y: list[Array] = []
+    found: list[tuple[Array, Array]] = []
     sweeps, converged = 0, True
     for request in requests:
         if x.is_exhausted or y.is_exhausted:
@@ -152,25 +139,24 @@ def sparse_pairs(
         t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
         if abs(t @ u) <= RANK_TOL * norm(x.X.matmat(a[:, None])) * norm(y.X.matmat(b[:, None])):
             break
-        columns_x.append(a)
-        columns_y.append(b)
+        found.append((a, b))
         sweeps, converged = max(sweeps, n_iter), converged and done
         x, y = x.without(t), y.without(u)
     report = Report("one by one", method, "as asked", sweeps, converged)
-    return _finish(x, y, (columns_x, columns_y), requests[0], report)
+    return _finish(x, y, found, requests[0], report)
 
 
 def _finish(
-    x: View, y: View, w: tuple[list[Array], list[Array]], request: Request, report: Report
+    x: View, y: View, found: list[tuple[Array, Array]], request: Request, report: Report
 ) -> Pairs:
     """Scores of unit length on the whole views, positively correlated; signs by the rule."""
-    W = [np.array(w).reshape(-1, v.width).T for w, v in zip(w, (x, y), strict=True)]
+    W = [np.reshape([w[i] for w in found], (-1, v.width)).T for i, v in enumerate((x, y))]
     scores = [v.X.matmat(w) for v, w in zip((x, y), W, strict=True)]
     W = [w / norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
     sign = signs(W[0])
     opposed = (not request.y.nonnegative) & (np.sum(scores[0] * scores[1], axis=0) < 0)
     signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
-    W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
+    W_x, W_y = (v.X.to_X(w) for v, w in zip((x, y), signed, strict=True))
     return Pairs(W_x, W_y, replace(report, products=x.X.products))
 
 
@@ -188,25 +174,23 @@ def _cross(x: View, y: View) -> tuple[Product, Product]:
     )
 
 
-def _start(x: View, y: View) -> tuple[Array, Product, Product]:
+def _start(y: View, request: Request, forward: Product, backward: Product) -> Array:
     """About the leading right singular vector of X'Y, from a fixed start."""
-    forward, backward = _cross(x, y)
     v = fixed_start(y.width)
     for _ in range(POWER_STEPS):
         v = backward(forward(v / norm(v)))
         if not np.any(v):
-            return v, forward, backward
-    return v / norm(v), forward, backward
+            return v
+    v /= norm(v)
+    return np.abs(v) if request.y.nonnegative else v
 
 
 def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """The penalized matrix decomposition: u = S(X'Y v), v = S(Y'X u), at unit length."""
-    v, forward, backward = _start(x, y)
-    if request.y.nonnegative:
-        v = np.abs(v)
-    start, sparsity = (np.zeros(x.width), v), (request.x, request.y)
+    products = _cross(x, y)
+    start = np.zeros(x.width), _start(y, request, *products)
     stop = request.tol, request.max_iter
-    u, v, sweeps, change = settled_pair((forward, backward), start, sparsity, *stop)
+    u, v, sweeps, change = settled_pair(products, start, (request.x, request.y), *stop)
     return u, v, sweeps, change <= request.tol
 
 
@@ -215,12 +199,9 @@ def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
 
 def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """Lasso of the other view's score, in turn, each score at unit length."""
-    b, _, _ = _start(x, y)
-    if request.y.nonnegative:
-        b = np.abs(b)
-    a = np.zeros(x.width)
+    a, b = np.zeros(x.width), _start(y, request, *_cross(x, y))
     t, u = np.zeros(len(x.T)), normalized(y.X.matmat(b[:, None])[:, 0])
-    fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
+    fit_x, fit_y = lasso(x.X, request.x), lasso(y.X, request.y)
     for sweep in range(1, request.max_iter + 1):
         last = 0.0 if sweep <= FREE_SWEEPS else 1.0
         a_new, t_new = _regressed(x, fit_x, y.outside(u), a)
@@ -277,9 +258,7 @@ class _Side:
         return float(gain.max()), _largest(gain, rest)
 
     def add(self, index: int, other: _Side) -> None:
-        one = np.zeros((self.view.width, 1))
-        one[index] = 1.0
-        q = self.view.X.matmat(one)
+        q = self._columns([index])
         for _ in range(2):
             q -= self.Q @ (self.Q.T @ q)
         q /= norm(q)
@@ -295,11 +274,14 @@ class _Side:
 
     def weights(self, score: Array) -> Array:
         """Weights of the chosen variables that give the score."""
-        units = np.zeros((self.view.width, len(self.chosen)))
-        units[self.chosen, np.arange(len(self.chosen))] = 1.0
         w = np.zeros(self.view.width)
-        w[self.chosen] = np.linalg.lstsq(self.view.X.matmat(units), score)[0]
+        w[self.chosen] = np.linalg.lstsq(self._columns(self.chosen), score)[0]
         return w
+
+    def _columns(self, index: list[int]) -> Array:
+        units = np.zeros((self.view.width, len(index)))
+        units[index, np.arange(len(index))] = 1.0
+        return self.view.X.matmat(units)
 
 
 def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
@@ -363,11 +345,11 @@ METHODS = (*FINDERS, "least_squares")
 def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     """Lasso of each column of Y (Y'Y)^(-1/2) on X; the best correlated l of them, as far as their
     scores are linearly independent."""
-    values, V = eigenpairs(y.gram())
+    values, V = eigenpairs(y.X.gram())
     keep = values > np.maximum(RANK_TOL * values.max(initial=0.0), along(V, y.grain) ** 2)
     root = (V[:, keep] / np.sqrt(values[keep])) @ V[:, keep].T
     targets = y.matmat(root)
-    fit = lasso(x, request.x)
+    fit = lasso(x.X, request.x)
     W = np.column_stack([fit(c, np.zeros(x.width)) for c in x.rmatmat(targets).T])
     scores = x.matmat(W)
     size = norm(scores, axis=0) * norm(targets, axis=0)
@@ -375,23 +357,24 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     r = ratio(product, size)
     best = [j for j in np.argsort(-r, kind="stable") if r[j] > RANK_TOL]
     order = _independent(best, l, scores, targets)
-    columns = [W[:, j] for j in order], [root[:, j] for j in order]
-    return _finish(x, y, columns, request, Report("all at once", "least_squares", "as asked"))
+    found = [(W[:, j], root[:, j]) for j in order]
+    return _finish(x, y, found, request, Report("all at once", "least_squares", "as asked"))
 
 
 def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
     """The first l columns, in this order, that are in no span of those before them."""
     kept: list[int] = []
-    bases = [np.empty((len(S), 0)) for S in scores]
+    bases = [S[:, :0] for S in scores]
     for j in order:
-        rests = [S[:, j] for S in scores]
-        for _ in range(2):
-            rests = [rest - Q @ (Q.T @ rest) for rest, Q in zip(rests, bases, strict=True)]
-        sizes = [(norm(rest), norm(S[:, j])) for rest, S in zip(rests, scores, strict=True)]
-        if len(kept) < l and all(left**2 > DEPENDENT * whole**2 for left, whole in sizes):
+        outside = (_is_outside(S[:, j], Q) for S, Q in zip(scores, bases, strict=True))
+        if len(kept) < l and all(outside):
             kept.append(j)
-            bases = [
-                np.column_stack([Q, rest / norm(rest)])
-                for Q, rest in zip(bases, rests, strict=True)
-            ]
+            bases = [np.linalg.qr(S[:, kept])[0] for S in scores]
     return kept
+
+
+def _is_outside(v: Array, Q: Array) -> bool:
+    rest = v
+    for _ in range(2):
+        rest = rest - Q @ (Q.T @ rest)
+    return bool(norm(rest) ** 2 > DEPENDENT * norm(v) ** 2)

@@ -40,32 +40,30 @@ METHODS = ("auto", "gram", "svd", "lanczos")
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Singular values of Z (decreasing) and right singular vectors (d x r), in its units.
-
-    ``complete`` says that no singular value of Z is missing but zeros.
-    """
+    """Singular values of Z (decreasing) and right singular vectors (d x r), in its units."""
 
     s: Array
     V: Array
-    complete: bool
     report: Report
 
 
 def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: int) -> Spectrum:
     """The k leading singular values and right singular vectors of Z; all that are not zero
     for ``k=None``."""
-    reason = "as asked"
+    reason, how = "as asked", (0, True)
     if method == "auto":
         method, reason = cheapest(Z, k)
+    found = _from_gram(Z, k) if method == "gram" else None
+    if method == "gram" and found is None:
+        method, reason = "svd", f"{reason}, but its smallest eigenvalues are rounding: svd"
     if method == "lanczos":
-        return _from_lanczos(Z, k, reason, tol, max_iter)
-    found = _from_gram(Z, k) if method == "gram" else _from_svd(Z, k)
-    if found is None:
-        reason += ", but its smallest eigenvalues are rounding: svd"
-        method, found = "svd", _from_svd(Z, k)
-    s, V, complete = found
-    report = Report("spectral", method, reason, products=Z.products)
-    return Spectrum(s, V * signs(V), complete, report)
+        found, how = _from_lanczos(Z, k, tol, max_iter)
+    s, V = found or _from_svd(Z, k)
+    keep = s > along(V, Z.grain())  # rounding of the numbers as they were given
+    s, V = s[keep], V[:, keep]
+    report = Report("spectral", method, reason, *how, products=Z.products)
+    spectrum = Spectrum(s, V * signs(V), report)
+    return _measured(Z, spectrum) if method == "lanczos" and len(s) else spectrum
 
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
@@ -88,7 +86,7 @@ def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
     return best, ", ".join(f"{name} is predicted to take {costs[name]:.2g} s" for name in costs)
 
 
-def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
+def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array] | None:
     """None if digits would be lost and an SVD of Z is possible."""
     values, vectors = eigenpairs(Z.smaller_gram(), k)
     largest = max(float(values[0]), 0.0)
@@ -96,12 +94,11 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
     if largest and lost and Z.decomposable:
         return None
     keep = above_rounding(values, Z.n_samples, Z.shape[1])
-    s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    s, V = _beyond_grain(Z, s, Z.axes(vectors, s))
-    return s, V, k is None or len(s) < len(values)
+    s = np.sqrt(values[keep])
+    return s, Z.axes(vectors[:, keep], s)
 
 
-def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
+def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array]:
     Z, _ = Z.compress()
     if not Z.decomposable:
         raise ValueError(
@@ -111,17 +108,13 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
     if Z.shape[0] > Z.shape[1]:
         A = triangular_factor(A)
     _, s, V = truncated_svd(A, Z.n_samples, Z.grain())
-    return s[:k], V[:, :k], True if k is None else k >= len(s)
+    return s[:k], V[:, :k]
 
 
-def _beyond_grain(Z: Data, s: Array, V: Array) -> tuple[Array, Array]:
-    """Without the axes that are rounding of the numbers as they were given."""
-    keep = s > along(V, Z.grain())
-    return s[keep], V[:, keep]
-
-
-def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
-    """An iterative answer is measured against the data before it is believed."""
+def _from_lanczos(
+    Z: Data, k: int | None, tol: float, max_iter: int
+) -> tuple[tuple[Array, Array], tuple[int, bool]]:
+    """The axes, the number of blocks, and whether they converged."""
     if k is None:
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
@@ -129,35 +122,27 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         product, side = (Z.normal, d) if Z.primal else (Z.dual_normal, n)
         pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)
-        s, V = _beyond_grain(Z, s, Z.axes(pairs.vectors, s))
-    V = V * signs(V)
-    how = "spectral", "lanczos", reason, pairs.n_iter, pairs.converged
-    report = Report(*how, products=Z.products)
-    if len(s):
-        off = Z.normal(V) - V * s**2
-        report = replace(
-            report,
-            residual=float(np.linalg.norm(off, axis=0).max() / s[0] ** 2),
-            orthogonality=float(np.abs(V.T @ V - np.eye(len(s))).max()),
+        return (s, Z.axes(pairs.vectors, s)), (pairs.n_iter, pairs.converged)
+
+
+def _measured(Z: Data, found: Spectrum) -> Spectrum:
+    """An iterative answer is measured against the data before it is believed."""
+    s, V, report = found.s, found.V, found.report
+    residual = np.linalg.norm(Z.normal(V) - V * s**2, axis=0).max() / s[0] ** 2
+    orthogonality = np.abs(V.T @ V - np.eye(len(s))).max()
+    if not report.converged:
+        warn_of_stopping(
+            f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
+            "increase max_iter or tol"
         )
-        if not report.converged:
-            warn_of_stopping(
-                f"lanczos stopped after {report.n_iter} blocks with a residual of "
-                f"{report.residual:.1e}: "
-                "increase max_iter or tol"
-            )
-    return Spectrum(s, V, len(s) < k, report)
+    report = replace(report, residual=float(residual), orthogonality=float(orthogonality))
+    return Spectrum(s, V, report)
 
 
 # -- from inner products alone ----------------------------------------------------------
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
 LANCZOS_ORDER = 500
-
-
-def primal(Z: Data, A: Array) -> Array:
-    """Z'A in the coordinates of X; for a kernel its coefficients on rows k(x, X)."""
-    return Z.to_X(Z.rmatmat(A))
 
 
 def principal(Z: Data, n_components: int | None) -> Answer:

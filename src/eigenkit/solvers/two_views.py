@@ -102,19 +102,15 @@ def _solve(R: Array, W: Array) -> Array:
 # -- gaps --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """Rows that lack the same entries: their numbers, and the columns that they have."""
-
-    rows: np.ndarray
-    seen: np.ndarray
+# Rows that lack the same entries: their numbers, and the columns that they have.
+Pattern = tuple[np.ndarray, np.ndarray]
 
 
 def patterns(V: Array) -> list[Pattern]:
     """The rows of V grouped by where they have NaN."""
     kinds, which = distinct_rows(~np.isnan(V))
     order = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
-    return [Pattern(rows, np.flatnonzero(k)) for rows, k in zip(order, kinds, strict=True)]
+    return [(rows, np.flatnonzero(kind)) for rows, kind in zip(order, kinds, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -129,18 +125,18 @@ class Completed:
 def complete(V: Array, mean: Array, C: Array, groups: list[Pattern], w: Array) -> Completed:
     """The gaps filled by the Gaussian; ``spread`` is summed with the weights w."""
     filled, spread, density = V.copy(), np.zeros_like(C), np.zeros(len(V))
-    for g in groups:
-        L = sla.cholesky(C[np.ix_(g.seen, g.seen)], lower=True)
-        residual = sla.solve_triangular(L, (V[np.ix_(g.rows, g.seen)] - mean[g.seen]).T, lower=True)
-        half = sla.solve_triangular(L, C[g.seen], lower=True)
-        constant = len(g.seen) * LOG_2PI + 2 * np.sum(np.log(np.diag(L)))
-        density[g.rows] = -0.5 * (constant + np.sum(residual**2, axis=0))
-        if len(g.seen) == len(C):
+    for rows, seen in groups:
+        L = sla.cholesky(C[np.ix_(seen, seen)], lower=True)
+        residual = sla.solve_triangular(L, (V[np.ix_(rows, seen)] - mean[seen]).T, lower=True)
+        half = sla.solve_triangular(L, C[seen], lower=True)
+        constant = len(seen) * LOG_2PI + 2 * np.sum(np.log(np.diag(L)))
+        density[rows] = -0.5 * (constant + np.sum(residual**2, axis=0))
+        if len(seen) == len(C):
             continue
-        gaps = np.setdiff1d(np.arange(len(C)), g.seen)
-        filled[np.ix_(g.rows, gaps)] = mean[gaps] + residual.T @ half[:, gaps]
+        gaps = np.setdiff1d(np.arange(len(C)), seen)
+        filled[np.ix_(rows, gaps)] = mean[gaps] + residual.T @ half[:, gaps]
         left = C[np.ix_(gaps, gaps)] - half[:, gaps].T @ half[:, gaps]
-        spread[np.ix_(gaps, gaps)] += w[g.rows].sum() * left
+        spread[np.ix_(gaps, gaps)] += w[rows].sum() * left
     return Completed(filled, spread, density)
 
 
@@ -203,13 +199,11 @@ def closed_form(
     """
     # Each of their numbers is rounded; samples outnumber columns.
     given = np.einsum("ij,ij->j", R, R) + mean**2
-    fine = [grain(given, len(R), own) for own in eps]
-    least = np.append(fine[0][:d_x], fine[1][d_x:])
+    x, y = (grain(given, len(R), own) for own in eps)
     R_x, R_y = R[:d_x, :d_x], triangular_factor(R[:, d_x:])
-    for view, factor in enumerate((R_x, R_y)):
+    for view, (factor, least) in enumerate(((R_x, x[:d_x]), (R_y, y[d_x:]))):
         rounding = EPS * len(R) * np.linalg.norm(factor, axis=0)
-        own = least[:d_x] if view == 0 else least[d_x:]
-        short = np.abs(np.diag(factor)) <= np.maximum(rounding, own)
+        short = np.abs(np.diag(factor)) <= np.maximum(rounding, least)
         if short.any():
             raise SingularView(view, int(np.argmax(short)))
     M = sla.solve_triangular(R_y, R[:d_x, d_x:].T, trans="T").T
@@ -255,14 +249,11 @@ def expectation_maximization(
         Z = (done.V - mean) * np.sqrt(w / total)[:, None]
         S = Z.T @ Z + done.spread / total
         S[np.diag_indices_from(S)] += ridge
-        model = closed_form(mean, _factor(S, d_x), d_x, q)
+        try:
+            R = np.asarray(sla.cholesky(S))
+        except np.linalg.LinAlgError:
+            values = np.linalg.eigvalsh(S[:d_x, :d_x])
+            raise SingularView(int(values[0] > EPS * len(S) * values[-1]), -1) from None
+        model = closed_form(mean, R, d_x, q)
         C = model.covariance
     return Run(model, last, steps, change)
-
-
-def _factor(S: Array, d_x: int) -> Array:
-    try:
-        return np.asarray(sla.cholesky(S))
-    except np.linalg.LinAlgError:
-        values = np.linalg.eigvalsh(S[:d_x, :d_x])
-        raise SingularView(int(values[0] > EPS * len(S) * values[-1]), -1) from None
