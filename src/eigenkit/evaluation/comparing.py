@@ -6,7 +6,8 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,9 @@ from eigenkit.evaluation.record import model_from_dict, to_dict
 from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial, worth_rehearsing
+from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial
 from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 
-Step = tuple[int, str]
 Progress = Callable[[int, int, str], None]
 Forecast = Callable[[float, float, int], None]
 
@@ -220,9 +220,9 @@ class _Steps:
     def guess(self, tell: Forecast) -> None:
         """Say how long the remaining work will take, if it is long."""
         left = len(self.splits) - len(self.kept) / len(self.methods)
-        if left > 0 and worth_rehearsing(self.samples, self.splits[0]):
-            methods = self.methods.values()
-            low, high, rows = rehearse(methods, self.samples, self.splits[0], self.plan)
+        methods, first = self.methods.values(), self.splits[0]
+        if left > 0 and (bounds := rehearse(methods, self.samples, first, self.plan)):
+            low, high, rows = bounds
             tell(left * low, left * high, rows)
 
     def _step(self, i: int, key: str) -> None:
@@ -268,7 +268,7 @@ def identity(*parts: Any) -> str:
     return digest.hexdigest()[:32]
 
 
-class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
+class KeptSteps(dict[tuple[int, str], tuple[Outcome, Model | None]]):
     """Outcomes and models by split and method, in memory and, with a path, in a file, from which
     an interrupted run continues.
 
@@ -282,10 +282,14 @@ class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
         self.path = None if path is None else Path(path)
         if self.path is None:
             return
+        there = self.path.read_text("utf-8", "replace").split("\n") if self.path.exists() else [""]
         lines = [json.dumps({"run": run})]
-        for line, step, value in self._read(run):
-            self[step] = value
-            lines.append(line)
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            if json.loads(there[0]).get("run") == run:
+                for line in there[1:]:
+                    found = json.loads(line)
+                    self[int(found["split"]), str(found["method"])] = _step(found)
+                    lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def add(self, split: int, method: str, outcome: Outcome, model: Model | None) -> None:
@@ -305,26 +309,12 @@ class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
-    def _read(self, run: str) -> Iterator[tuple[str, Step, tuple[Outcome, Model | None]]]:
-        assert self.path is not None
-        if not self.path.exists():
-            return
-        first, *lines = self.path.read_text(encoding="utf-8", errors="replace").split("\n")
-        try:
-            if json.loads(first).get("run") != run:
-                return
-            for line in lines:
-                yield line, *_step(json.loads(line))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return
 
-
-def _step(found: dict[str, Any]) -> tuple[Step, tuple[Outcome, Model | None]]:
+def _step(found: dict[str, Any]) -> tuple[Outcome, Model | None]:
     outcome = Outcome(**found["outcome"])
     if outcome.detail is not None:
         outcome.detail = Detail(**outcome.detail)  # type: ignore[arg-type]
-    model = None if found["model"] is None else model_from_dict(found["model"])
-    return (int(found["split"]), str(found["method"])), (outcome, model)
+    return outcome, None if found["model"] is None else model_from_dict(found["model"])
 
 
 # -- parameters ------------------------------------------------------------------------

@@ -51,30 +51,33 @@ def natural(names: Sequence[str]) -> list[int]:
     >>> natural(["x10", "x2", "a"])
     [2, 1, 0]
     """
-    return sorted(range(len(names)), key=lambda i: (_natural_key(names[i]), i))
 
+    def key(i: int) -> list[tuple[int, int, str]]:
+        parts = re.split(r"([0-9]+)", names[i].casefold())
+        return [(0, int(p), "") if p.isdecimal() and p.isascii() else (1, 0, p) for p in parts if p]
 
-def _natural_key(name: str) -> list[tuple[int, int, str]]:
-    parts = re.split(r"([0-9]+)", name.casefold())
-    return [(0, int(p), "") if p.isdecimal() and p.isascii() else (1, 0, p) for p in parts if p]
+    return sorted(range(len(names)), key=key)
 
 
 def clustered(run: Run) -> list[int]:
     """Positions in ``run.data.shown`` such that labels that occur together stand together."""
-    C = np.array(run.data.co_occurrence, dtype=float)
-    own = np.sqrt(np.maximum(np.diag(C), 1.0)) if len(C) else np.zeros(0)
-    return _leaves(1.0 - C / own / own[:, None]) if len(C) > 2 else list(range(len(C)))
+    k = len(run.data.co_occurrence)
+    C = np.array(run.data.co_occurrence, dtype=float).reshape(k, k)
+    own = np.sqrt(np.maximum(np.diag(C), 1.0))
+    return _leaves(1.0 - C / own / own[:, None])
 
 
-def clustered_rows(rows: np.ndarray) -> list[int]:
-    """The same for rows of numbers, by their distances."""
-    if len(rows) < 3:
-        return list(range(len(rows)))
-    gaps = np.linalg.norm(rows[:, None] - rows[None], axis=2)
-    return _leaves(gaps)
+def clustered_rows(method: Method) -> list[int]:
+    """The same for the labels that are correlated with components, by their correlations."""
+    if method.model is None or not method.model.label_correlations:
+        return []
+    rows = np.nan_to_num(np.array(method.model.label_correlations, dtype=float).T)
+    return _leaves(np.linalg.norm(rows[:, None] - rows[None], axis=2))
 
 
 def _leaves(distances: np.ndarray) -> list[int]:
+    if len(distances) < 3:
+        return list(range(len(distances)))
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
