@@ -268,7 +268,7 @@ COMMANDS: Makers = {
         **o.READING,
     ),
     "explain": _command(
-        "_explain:explain",
+        "_apply:explain",
         "Show which features and components led to the labels of a row.\n\n"
         "A score is that of the average training row plus what every feature adds to it.",
         model=o.MODEL,
@@ -291,7 +291,7 @@ COMMANDS: Makers = {
         force=o.FORCE,
     ),
     "export": _command(
-        "_explain:export",
+        "_inspect:export",
         "Write a model for other programs: components and scores as affine maps of the features.",
         model=o.MODEL,
         onnx=Option("Write the model as an ONNX file."),

@@ -340,6 +340,15 @@ class Forecast:
             times = " to ".join(dict.fromkeys(map(time_of, (low, high))))
             self.say(f"a trial on {rows} rows suggests roughly {times} in all")
 
+    def along(self, advance: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:
+        """``advance``, after what there is to say."""
+
+        def step(done: int, total: int, message: str) -> None:
+            self.at(done, total)
+            advance(done, total, message)
+
+        return step
+
     def at(self, done: int, total: int) -> None:
         """Say how much time is left, once enough of the work is done to tell."""
         now = time.monotonic()
