@@ -123,19 +123,13 @@ def demo(given: o.Given) -> Result:
     from eigenkit.images.demo import run
 
     with progress("annotate") as advance:
-        found = run(Path(given.folder), given.random_state, advance)
+        found = run(Path(given.out), given.random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
         f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
         f"wrote {clean(found['model'])} and {clean(found['page'])}, to open in a browser",
     ]
     return Result(found, "\n".join(lines))
-
-
-def _views(views: bool | None, unseen: bool) -> bool | str:
-    if unseen and views is not None:
-        raise o.bad("--unseen-views", "it compares all pictures: leave out --views and --no-views.")
-    return "unseen" if unseen else "auto" if views is None else views
 
 
 def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str]:
@@ -151,11 +145,20 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
 
 def _annotator(given: o.Given) -> ImageAnnotator:
     kernels: Any = given.kernels
+    views = "auto" if given.views is None else given.views
+    if given.unseen_views:
+        if given.views is not None:
+            all_pictures = "it compares all pictures: leave out --views and --no-views."
+            raise o.bad("--unseen-views", all_pictures)
+        views = "unseen"
+    size = None if given.size is None else given.size.lower().split("x")
+    if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
+        raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
     return ImageAnnotator(
         kernels if kernels in PLANS else o.split([kernels]),
         weights=given.weights,
-        views=_views(given.views, given.unseen_views),
-        size=_size(given.size),
+        views=views,
+        size=None if size is None else (int(size[0]), int(size[1])),
         random_state=given.random_state,
         **_run(given),
     )
@@ -199,15 +202,6 @@ def _rows(
     return records, titles, columns
 
 
-def _size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
-        raise o.bad("--size", f"{text!r} is not HEIGHTxWIDTH.")
-    return int(parts[0]), int(parts[1])
-
-
 # -- what is said about models and comparisons -----------------------------------------
 
 
@@ -224,17 +218,14 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
-def _counts(model: ImageAnnotator) -> dict[str, int]:
-    """Numbers of sets and of labelled sets; with unseen views, also of views of sets."""
-    n, labelled = model._n_sets_
-    more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
-    return {"n_sets": n, "n_labelled": labelled, **more}
-
-
 def _described(model: ImageAnnotator) -> dict[str, Any]:
     """A model in plain values."""
+    n, labelled = model._n_sets_
+    more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
     return {
-        **_counts(model),
+        "n_sets": n,
+        "n_labelled": labelled,
+        **more,
         "terms": [vars(report) for report in model.term_reports_],
         "few": model.few_,
         "unlearned": model.unlearned_,
@@ -256,14 +247,14 @@ def _summary(model: ImageAnnotator) -> list[str]:
     ]
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
     weights = sorted(model.weights_.items(), key=lambda item: -item[1])
-    counts = _counts(model)
-    views = f" in {counts['n_set_views']} set-views" if "n_set_views" in counts else ""
+    (n, labelled), unseen = model._n_sets_, model.views == "unseen"
+    views = f" in {len(model.set_names_)} set-views" if unseen else ""
     return [
-        f"{counts['n_sets']} sets{views}, {counts['n_labelled']} with labels; images brought to "
+        f"{n} sets{views}, {labelled} with labels; images brought to "
         f"{model.size_[0]} x {model.size_[1]}",
         f"chosen: {model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
         "weights of the kernels: "
         + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
-        f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
+        f"{UNSEEN if unseen else OTHERS}:",
         table(titles, rows, right=(1, 2, 3, 4, 5)),
     ]
