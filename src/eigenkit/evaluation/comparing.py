@@ -17,12 +17,11 @@ import numpy as np
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Detail
-from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.record import model_from_dict, to_dict
 from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
-from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
+from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial
 from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 

@@ -6,13 +6,14 @@ from html import escape
 from typing import Any
 
 from eigenkit.report.cells import Table, facts_table, visible
-from eigenkit.report.html import document, policy
-from eigenkit.report.pieces import (
+from eigenkit.report.html import (
     code,
+    document,
     folded,
     line,
     numbers,
     paragraph,
+    policy,
     table_html,
     weights,
     whole_body,

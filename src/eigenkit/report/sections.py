@@ -9,9 +9,8 @@ from typing import Any
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
-from eigenkit.report import pieces, tables, words
-from eigenkit.report.alike import clustered, clustered_rows, coinciding
-from eigenkit.report.cells import Table, visible
+from eigenkit.report import html, tables, words
+from eigenkit.report.cells import Table, clustered, clustered_rows, coinciding, visible
 from eigenkit.shell import counted
 
 
@@ -54,7 +53,7 @@ def body(run: Run) -> str:
 <p class="how">{escape(words.protocol_sentence(run))}</p>"""
     title, skip = visible(run.data.name), ("result", "the result")
     notice = "The figures need JavaScript; every number is also in a table."
-    return pieces.whole_body(skip, title, lines, _facts(run), parts, notice=notice)
+    return html.whole_body(skip, title, lines, _facts(run), parts, notice=notice)
 
 
 def _facts(run: Run) -> dict[str, str]:
@@ -74,7 +73,7 @@ def _methods_first(run: Run) -> list[Method]:
 
 
 def _comparison(run: Run) -> str:
-    metrics = pieces.select(
+    metrics = html.select(
         "metric", "Metric", [(k, name) for k, (name, _) in metrics_of(run.data.kind).items()]
     )
     alt = f"Scores of {counted(len(run.methods), 'method')} with error bars, and their times."
@@ -82,11 +81,11 @@ def _comparison(run: Run) -> str:
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
         "splits. On wide screens, right: time to fit. Open marks are plain baselines."
     )
-    drawn = pieces.figure("comparison", alt, caption, [metrics]) if words.scored(run) else ""
-    told = pieces.table_html(tables.failures(run))
-    scores = pieces.table_html(tables.comparison(run), sortable=True)
-    more = pieces.table_html(tables.times(run)) + pieces.table_html(tables.warnings(run))
-    return drawn + told + scores + _differences(run) + pieces.folded("Times and warnings", more)
+    drawn = html.figure("comparison", alt, caption, [metrics]) if words.scored(run) else ""
+    told = html.table_html(tables.failures(run))
+    scores = html.table_html(tables.comparison(run), sortable=True)
+    more = html.table_html(tables.times(run)) + html.table_html(tables.warnings(run))
+    return drawn + told + scores + _differences(run) + html.folded("Times and warnings", more)
 
 
 def _differences(run: Run) -> str:
@@ -103,7 +102,7 @@ def _differences(run: Run) -> str:
         f"be told apart from the best. {same}"
     )
     alt = "Differences between the best method and the others, with intervals."
-    return pieces.figure("differences", alt, caption.strip()) + pieces.table_html(table)
+    return html.figure("differences", alt, caption.strip()) + html.table_html(table)
 
 
 def _projection(run: Run) -> str:
@@ -111,13 +110,13 @@ def _projection(run: Run) -> str:
     if not drawn:
         return ""
     arrows = [("no", "none"), ("yes", "features")]
-    fields = pieces.controls(
+    fields = html.controls(
         _menu(run, "scatter", drawn),
-        pieces.radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
-        pieces.radios(
+        html.radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
+        html.radios(
             "part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]
         ),
-        pieces.radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
+        html.radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
     )
     word = words.label_word(run)
     caption = (
@@ -140,7 +139,7 @@ def _projection(run: Run) -> str:
     if run.data.kind == "numbers":
         chosen, caption = "", f"{caption} Colour: the first response."
     alt = f"Scatter of the samples along the first components, coloured by {word}."
-    scatter = fields + chosen + pieces.figure("scatter", alt, caption)
+    scatter = fields + chosen + html.figure("scatter", alt, caption)
     return scatter + _separation(run, drawn)
 
 
@@ -169,16 +168,14 @@ _CURVES: dict[str, tuple[Callable[[Method], Any], str, str, Callable[[Run], Tabl
 }
 
 
-_SCALE = pieces.radios(
-    "scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")]
-)
+_SCALE = html.radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
 
 
 def _curves(run: Run, key: str, *fields: str) -> str:
     curve, alt, text, make = _CURVES[key]
     drawn, table = [method for method in words.ranked(run) if curve(method)], make(run)
     caption = " ".join(filter(None, [text, table.note, coinciding(drawn, curve)]))
-    return pieces.figure(key, alt, caption, fields, [table]) if drawn else ""
+    return html.figure(key, alt, caption, fields, [table]) if drawn else ""
 
 
 def _features(run: Run) -> str:
@@ -189,17 +186,17 @@ def _features(run: Run) -> str:
                 f"Component {i}": [(visible(f.name, 40), f.weight) for f in component]
                 for i, component in enumerate(m.model.components, start=1)
             }
-            found.append((visible(m.name), pieces.weights(parts)))
-    text = pieces.paragraph(
+            found.append((visible(m.name), html.weights(parts)))
+    text = html.paragraph(
         "How far each component moves when a feature changes by one standard deviation; the "
         "sign is the direction."
     )
-    return text + pieces.folds(found) if found else ""
+    return text + html.folds(found) if found else ""
 
 
 def _solver(run: Run) -> str:
-    table = pieces.table_html(tables.solver_facts(run))
-    text = pieces.paragraph(
+    table = html.table_html(tables.solver_facts(run))
+    text = html.paragraph(
         "The model of the first split: how the eigenproblem was solved and why in this way, and "
         "how well the solution satisfies its equation."
     )
@@ -215,14 +212,14 @@ def _repeat(run: Run) -> str:
         ),
         "Several runs side by side:": "eigenkit report run.json other.json --html both.html",
     }
-    told = [pieces.paragraph(title) + pieces.code(step) for title, step in steps.items() if step]
+    told = [html.paragraph(title) + html.code(step) for title, step in steps.items() if step]
     download = (
         '<p class="controls" hidden><button type="button" id="download">Save the record as JSON'
         "</button></p>"
     )
     return (
-        f'{"".join(told)}{download}<div class="pair">{pieces.table_html(tables.data_facts(run))}'
-        f"{pieces.table_html(tables.environment(run))}</div>"
+        f'{"".join(told)}{download}<div class="pair">{html.table_html(tables.data_facts(run))}'
+        f"{html.table_html(tables.environment(run))}</div>"
     )
 
 
@@ -234,7 +231,7 @@ _FEW_CURVES = 8
 
 def _menu(run: Run, key: str, methods: list[Method]) -> str:
     """A menu of methods, by their places in the record."""
-    return pieces.select(f"{key}-method", "Method", _with_index(run, methods))
+    return html.select(f"{key}-method", "Method", _with_index(run, methods))
 
 
 def _with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
@@ -258,7 +255,7 @@ def _single_curves(run: Run) -> str:
     shown = tables.in_order(run, run.data.shown)
     views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
     kinds = [("roc", "ROC"), ("precision", "precision and recall")][: 2 if run.recall else 1]
-    fields = [pieces.select("roc-view", "Show", views), pieces.radios("curve", "Curves", kinds)]
+    fields = [html.select("roc-view", "Show", views), html.radios("curve", "Curves", kinds)]
     text = (
         "ROC: averaged over the splits at equal false positive rates; the diagonal is chance. "
         "Precision: where recall first reaches a value; a horizontal line is the share of the "
@@ -266,17 +263,17 @@ def _single_curves(run: Run) -> str:
     )
     same = coinciding(drawn, lambda m: [v for c in m.roc for v in c.true_positive_rate])
     alt = "Curves of sensitivity against errors, averaged over the splits."
-    return pieces.figure("roc", alt, f"{text} {same}".strip(), fields) + _by_label(run)
+    return html.figure("roc", alt, f"{text} {same}".strip(), fields) + _by_label(run)
 
 
 def _by_label(run: Run) -> str:
     """A table for every method; that of the best is open."""
-    found = pieces.folded_tables(
+    found = html.folded_tables(
         (f"Every {words.label_word(run)}, {visible(m.name)}", tables.by_label(run, m))
         for m in words.ranked(run)
         if m.labels
     )
-    return found or pieces.numbers(tables.label_counts(run))
+    return found or html.numbers(tables.label_counts(run))
 
 
 def _confusion(run: Run) -> str:
@@ -290,7 +287,7 @@ def _confusion(run: Run) -> str:
     )
     alt = "Heat map of the true class against the predicted class."
     counts = [tables.confusions(run, m) for m in drawn]
-    return pieces.figure("confusion", alt, caption, [_menu(run, "confusion", drawn)], counts)
+    return html.figure("confusion", alt, caption, [_menu(run, "confusion", drawn)], counts)
 
 
 def _responses(run: Run) -> str:
@@ -300,7 +297,7 @@ def _responses(run: Run) -> str:
         return ""
     known = len(run.points.observed[0])
     options = [(str(j), visible(run.data.labels[j].name, 40)) for j in range(known)]
-    fields = [_menu(run, "response", drawn), pieces.select("response", "Response", options)]
+    fields = [_menu(run, "response", drawn), html.select("response", "Response", options)]
     caption = (
         "Every mark is a sample that was held out when it was predicted. Left: on the diagonal the "
         "prediction is right. Right: residuals, observed less predicted; a bend or a widening "
@@ -309,13 +306,13 @@ def _responses(run: Run) -> str:
     if known < run.data.n_labels:
         caption += f" The first {known} of {run.data.n_labels} responses."
     alt = "Scatter of predicted against observed values, and of residuals against predictions."
-    return pieces.figure("responses", alt, caption, fields, [tables.responses(run)])
+    return html.figure("responses", alt, caption, fields, [tables.responses(run)])
 
 
 def _worst(run: Run) -> str:
     """The samples to look at."""
     told = [m for m in words.ranked(run) if m.worst]
-    return pieces.folded_tables((visible(m.name), tables.worst(run, m)) for m in told)
+    return html.folded_tables((visible(m.name), tables.worst(run, m)) for m in told)
 
 
 def _columns(run: Run) -> str:
@@ -324,8 +321,8 @@ def _columns(run: Run) -> str:
     if not d.columns:
         return ""
     text = f"Columns that do not vary: {d.n_constant:,}. With missing values: {d.n_incomplete:,}."
-    table = pieces.table_html(tables.columns(run), sortable=True)
-    return pieces.paragraph(text) + pieces.folded("Every column", table)
+    table = html.table_html(tables.columns(run), sortable=True)
+    return html.paragraph(text) + html.folded("Every column", table)
 
 
 def _separation(run: Run, drawn: list[Method]) -> str:
@@ -345,9 +342,9 @@ def _separation(run: Run, drawn: list[Method]) -> str:
     )
     shown = [tables.correlations(run, m) for m in known] + [tables.loadings(m) for m in known]
     alt = f"Heat map of {word} against component."
-    upper = pieces.figure("separation", alt, heat, [_menu(run, "circle", known)])
+    upper = html.figure("separation", alt, heat, [_menu(run, "circle", known)])
     alt = f"Correlation circle of features and {words.label_words(run)}."
-    return upper + pieces.figure("circle", alt, circle, tables=shown)
+    return upper + html.figure("circle", alt, circle, tables=shown)
 
 
 def _labels(run: Run) -> str:
@@ -356,17 +353,17 @@ def _labels(run: Run) -> str:
     if d.kind == "numbers":
         return ""
     word, most = words.label_word(run), words.most_frequent(run, len(d.shown))
-    counts = pieces.figure("counts", f"Number of samples per {word}.", f"{most}Samples per {word}.")
+    counts = html.figure("counts", f"Number of samples per {word}.", f"{most}Samples per {word}.")
     if d.kind == "classes":
-        text = pieces.paragraph("Every sample carries exactly one class, so no two occur together.")
-        return counts + text + pieces.numbers(tables.label_counts(run))
-    heat = pieces.figure(
+        text = html.paragraph("Every sample carries exactly one class, so no two occur together.")
+        return counts + text + html.numbers(tables.label_counts(run))
+    heat = html.figure(
         "cooccurrence",
         "Heat map: how often the label of the column occurs with the label of the row.",
         "Share of the samples with the label of the row that also carry that of the column. "
         "Labels that occur together stand together.",
     )
-    tabled = pieces.numbers(
+    tabled = html.numbers(
         tables.label_counts(run), tables.co_occurrence(run), tables.label_sets(run)
     )
     return counts + heat + _graph(run) + tabled
@@ -384,4 +381,4 @@ def _graph(run: Run) -> str:
         f"The label hypergraph: every small mark is a label set, tied to its labels. {drawn} "
         "Sizes and widths grow with the number of samples."
     )
-    return pieces.figure("hypergraph", "Labels joined by the label sets that hold them.", caption)
+    return html.figure("hypergraph", "Labels joined by the label sets that hold them.", caption)

@@ -8,7 +8,7 @@ from html import escape
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
 from eigenkit.report.cells import Table, listed, measured_all, visible
-from eigenkit.report.pieces import dots, table_html, whole_body
+from eigenkit.report.html import dots, table_html, whole_body
 from eigenkit.report.words import headline, interval, main_metric, main_words
 
 

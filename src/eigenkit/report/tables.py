@@ -9,12 +9,12 @@ import numpy as np
 from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
-from eigenkit.report.alike import natural
 from eigenkit.report.cells import (
     NOTHING,
     Table,
     facts_table,
     measured_all,
+    natural,
     number,
     seconds,
     short,

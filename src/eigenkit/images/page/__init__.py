@@ -10,8 +10,16 @@ from typing import Any
 from eigenkit.evaluation.record import write_atomically
 from eigenkit.images.comparison import figures
 from eigenkit.report.cells import Table, number, visible
-from eigenkit.report.html import asset, document, json_block, one_scope, policy
-from eigenkit.report.pieces import table_html, weights, whole_body
+from eigenkit.report.html import (
+    asset,
+    document,
+    json_block,
+    one_scope,
+    policy,
+    table_html,
+    weights,
+    whole_body,
+)
 
 _HERE = "eigenkit.images.page"
 
