@@ -35,7 +35,7 @@ class Option:
         self.kind = kind if default is None else type(default)
         self.off = more.pop("off", self.kind is bool and default is not False)
         self.limits = {key: more.pop(key) for key in [*more] if key.startswith(("min", "max"))}
-        self.more = more if "required" in more else {"default": default, **more}
+        self.more = more if more.get("required") else {"default": default, **more}
 
     def made(self, name: str) -> click.Parameter:
         """The option of click for a parameter."""
@@ -48,11 +48,14 @@ class Option:
 
 
 class Argument(Option):
-    """A positional argument, which is required unless it says otherwise."""
+    """A positional argument."""
+
+    def __init__(self, words: str, *, required: bool = True, **more: Any) -> None:
+        super().__init__(words, required=required, **more)
 
     def made(self, name: str) -> click.Parameter:
         """The argument of click for a parameter."""
-        found = _Argument([name], **{"required": True} | self.more)
+        found = _Argument([name], **self.more)
         found.words = self.words
         return found
 

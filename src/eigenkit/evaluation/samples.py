@@ -61,9 +61,7 @@ class Samples:
 
     def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[Part]:
         """X and Y of the training and of the test rows, prepared by the training rows alone."""
-        if self.prepare is None:
-            return [self.part(rows) for rows in split]
-        prepared = self.prepare(self.X[split[0]])
+        prepared = self.prepare(self.X[split[0]]) if self.prepare else lambda X: X
         return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
     def some_of(self, split: Split, share: float, rng: np.random.Generator) -> Split:

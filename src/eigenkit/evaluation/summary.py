@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,6 @@ def summarize(
     estimator: Any,
     baseline: bool,
     outcomes: list[Outcome],
-    model: Model | None,
     samples: Samples,
     points: Points,
     shown: list[int],
@@ -77,8 +75,8 @@ def summarize(
         failures=[Failure(i, o.error) for i, o in enumerate(outcomes) if o.error is not None],
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
         alpha=_alpha_search(outcomes),
-        model=model,
-        roc=[] if numbers or not details else [_curve(j, details) for j in shown],
+        model=outcomes[0].model,
+        roc=[_curve(j, details) for j in shown if details and not numbers],
         labels=[] if numbers else label_scores(details),
         confusion=confusion(details, shown),
         worst=worst_samples(details),
@@ -188,10 +186,10 @@ def _loadings(X: Any, Z: Array, names: list[str]) -> list[Loading]:
 
 
 def _solved(report: Any) -> Solved:
-    facts = asdict(report)
+    facts = {name: getattr(report, name) for name in Solved.__dataclass_fields__}
     for name in ("residual", "orthogonality", "condition"):
         facts[name] = float(facts[name]) if np.isfinite(facts[name]) else None
-    return Solved(**{name: facts[name] for name in Solved.__dataclass_fields__})
+    return Solved(**facts)
 
 
 def _top_features(fitted: Any, samples: Samples, X: Any) -> list[list[Feature]]:

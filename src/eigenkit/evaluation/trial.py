@@ -62,7 +62,8 @@ class Plan:
 class Outcome:
     """What one method did on one split; ``error`` is its sentence if it failed.
 
-    All but the model are plain values, so that an interrupted run can be continued.
+    All but the model are plain values, so that an interrupted run can be continued. The model is
+    the fitted one, until it is described.
     """
 
     scores: dict[str, float] = field(default_factory=dict)

@@ -31,16 +31,13 @@ def model_html(
     how = record["fitted"]
     shown = {name: visible(value, 200) for name, value in facts.items()}
     settings = facts_table("Settings", shown, ("what", "value"))
+    by_alpha, by_number = how.get("alpha_search"), how.get("component_search")
     parts = [
         ("weights", "Components", _weights(record["components"])),
         ("stability", "Stability", _stability(how.get("stability"))),
         ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
-        ("alpha", "Choice of alpha", _search(how.get("alpha_search"), "alphas", "alpha")),
-        (
-            "search",
-            "Number of components",
-            _search(how.get("component_search"), "values", "components"),
-        ),
+        ("alpha", "Choice of alpha", _search(by_alpha, "alphas", "alpha")),
+        ("search", "Number of components", _search(by_number, "values", "components")),
         ("targets", "Targets", _targets(record["targets"])),
         ("fitted", "How it was fitted", table_html(settings)),
         ("next", "Next steps", "".join(code(visible(step, 600)) for step in steps)),
@@ -55,10 +52,10 @@ def model_html(
 
 
 def _numbers(record: dict[str, Any]) -> dict[str, str]:
-    how, found = record["fitted"], {}
-    found["rows"] = f"{how['n_rows']:,}"
-    found["features"] = f"{record['n_features']:,}"
-    found["targets"] = f"{len(record['targets']):,}"
+    how = record["fitted"]
+    sizes = {"rows": how["n_rows"], "features": record["n_features"]}
+    sizes["targets"] = len(record["targets"])
+    found = {name: f"{size:,}" for name, size in sizes.items()}
     if record["n_components"]:
         found["components"] = str(record["n_components"])
     if how["params"].get("alpha") is not None:

@@ -261,8 +261,7 @@ def beaten_by(run: Run) -> str:
     """The guess that is at least as good as our best method; "" if there is none."""
     best = max((main_score(run, m) or 0.0 for m in _of_ours(run)), default=np.inf)
     guesses = {m.name: main_score(run, m) for m in run.methods if m.estimator.startswith("Dummy")}
-    if run.data.kind != "numbers":
-        guesses["chance"] = 0.5
+    guesses |= {} if run.data.kind == "numbers" else {"chance": 0.5}
     return next((name for name, g in guesses.items() if g is not None and g >= best), "")
 
 
@@ -310,6 +309,5 @@ def protocol_sentence(run: Run) -> str:
 def drawn_sentence(run: Run) -> str:
     """How many samples the scatter shows."""
     drawn, n = len(run.points.rows), run.data.n_samples
-    if drawn == n:
-        return f"All {n:,} samples are drawn."
-    return f"{drawn:,} of {n:,} samples are drawn, chosen at random."
+    some = f"{drawn:,} of {n:,} samples are drawn, chosen at random."
+    return f"All {n:,} samples are drawn." if drawn == n else some
