@@ -9,19 +9,11 @@ from typing import Any
 
 import click
 
+from eigenkit import images
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, in_json, progress, table
 from eigenkit.cli._data import write_rows
 from eigenkit.files import FileError, output_format
-from eigenkit.images import (
-    ImageAnnotator,
-    ImageSet,
-    adapt,
-    load_annotator,
-    read_labels,
-    read_sets,
-    save_annotator,
-)
 from eigenkit.images.extraction import cache_folder
 from eigenkit.images.folders import SUFFIXES
 from eigenkit.images.kernels import PLANS
@@ -36,7 +28,7 @@ def fit(given: o.Given) -> Result:
     sets, Y, terms, grouped = _labelled(given)
     with progress("annotate") as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
-        save_annotator(model, place)
+        images.save_annotator(model, place)
         title = f"{Path(given.images).name} annotated"
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, advance))
     record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
@@ -46,12 +38,12 @@ def fit(given: o.Given) -> Result:
 def predict(given: o.Given) -> Result:
     out, labels = given.out, given.labels
     place, page = _outputs(given, None if out == "-" else out, given.report)
-    fitted = load_annotator(given.model)
+    fitted = images.load_annotator(given.model)
     sets = _read(given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
     with progress("annotate") as advance:
         fitted.set_params(**_run(given), progress=advance)
-        fitted = adapt(fitted, sets) if given.adapt else fitted
+        fitted = images.adapt(fitted, sets) if given.adapt else fitted
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
         title = f"{Path(given.images).name} annotated"
@@ -143,7 +135,7 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
     return [f"wrote {clean(place)}, to open in a browser"]
 
 
-def _annotator(given: o.Given) -> ImageAnnotator:
+def _annotator(given: o.Given) -> images.ImageAnnotator:
     kernels: Any = given.kernels
     views = "auto" if given.views is None else given.views
     if given.unseen_views:
@@ -154,7 +146,7 @@ def _annotator(given: o.Given) -> ImageAnnotator:
     size = None if given.size is None else given.size.lower().split("x")
     if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
         raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
-    return ImageAnnotator(
+    return images.ImageAnnotator(
         kernels if kernels in PLANS else o.split([kernels]),
         weights=given.weights,
         views=views,
@@ -172,19 +164,23 @@ def _run(given: o.Given) -> dict[str, Any]:
     return {"cache": None if folder is None else Path(folder), "n_jobs": given.jobs}
 
 
-def _read(given: o.Given) -> list[ImageSet]:
+def _read(given: o.Given) -> list[images.ImageSet]:
     unreadable = "skip" if given.skip_unreadable else "error"
-    return read_sets(given.images, table=given.table, unreadable=unreadable)
+    return images.read_sets(given.images, table=given.table, unreadable=unreadable)
 
 
 def _labelled(given: o.Given) -> tuple[Any, Any, Any, Any]:
     """Sets, their terms as a matrix, the names of the terms, and the groups if there are any."""
     sets, groups = _read(given), given.groups
-    return sets, *read_labels(given.labels, sets), read_groups(groups, sets) if groups else None
+    return (
+        sets,
+        *images.read_labels(given.labels, sets),
+        read_groups(groups, sets) if groups else None,
+    )
 
 
 def _rows(
-    model: ImageAnnotator, sets: Any, S: Any, probabilities: bool
+    model: images.ImageAnnotator, sets: Any, S: Any, probabilities: bool
 ) -> tuple[list[dict[str, Any]], list[str], list[Any]]:
     """The terms of sets, as records and as a table."""
     P = model.probabilities(S)
@@ -218,7 +214,7 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
-def _described(model: ImageAnnotator) -> dict[str, Any]:
+def _described(model: images.ImageAnnotator) -> dict[str, Any]:
     """A model in plain values."""
     n, labelled = model._n_sets_
     more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
@@ -238,7 +234,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
     }
 
 
-def _summary(model: ImageAnnotator) -> list[str]:
+def _summary(model: images.ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
     figures = ("f1", "precision", "recall", "auc")
     rows = [

@@ -13,15 +13,7 @@ from eigenkit.cli import _data
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, in_json, progress, table
 from eigenkit.data import as_dense
-from eigenkit.evaluation.metrics import (
-    METRICS,
-    NUMBER_METRICS,
-    auc_per_label,
-    decimals,
-    rates_of,
-    score_all,
-    score_numbers,
-)
+from eigenkit.evaluation import metrics
 from eigenkit.files import Block, Data, FileError, Source, open_file, output_format
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import join_labels
@@ -189,7 +181,7 @@ def _shown(metric: str, value: Any) -> Any:
         return value
     if value != value:
         return NOTHING
-    digits = decimals(metric.lower(), [value])
+    digits = metrics.decimals(metric.lower(), [value])
     return f"{value:.{4 if digits == 3 else digits}f}"
 
 
@@ -225,8 +217,8 @@ def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> tuple[An
     y, names = target.encode(path, labels), target.names
     if target.kind == "numbers":
         truth = y.reshape(len(y), -1)
-        words = [w for w, _ in NUMBER_METRICS.values()]
-        found = score_numbers(truth, np.asarray(told).reshape(truth.shape))
+        words = [w for w, _ in metrics.NUMBER_METRICS.values()]
+        found = metrics.score_numbers(truth, np.asarray(told).reshape(truth.shape))
         columns = dict(zip(words, found, strict=True))
         overall = {word: float(np.nanmean(values)) for word, values in columns.items()}
         return overall, _per_target("response", names, columns)
@@ -238,10 +230,10 @@ def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> tuple[An
         Y, P = y, told
     Y, P = np.asarray(Y, dtype=float), np.asarray(P, dtype=float)
     S = P if S is None else S
-    overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
-    rates = rates_of(Y, P)
+    overall = {metrics.METRICS[k][0]: value for k, value in metrics.score_all(Y, S, P).items()}
+    rates = metrics.rates_of(Y, P)
     columns = {"rows": Y.sum(axis=0).astype(int), "precision": rates["precision"]}
-    columns |= {"recall": rates["recall"], "F1": rates["f1"], "AUC": auc_per_label(Y, S)}
+    columns |= {"recall": rates["recall"], "F1": rates["f1"], "AUC": metrics.auc_per_label(Y, S)}
     kind = "class" if target.kind == "classes" else "label"
     return overall, _per_target(kind, names, columns)
 

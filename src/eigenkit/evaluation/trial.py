@@ -18,18 +18,9 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, search_alphas
 from eigenkit.estimators.splits import Split, k_fold
+from eigenkit.evaluation import metrics
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components, detail_of
-from eigenkit.evaluation.metrics import (
-    NUMBER_METRICS,
-    mean_known,
-    mean_r2,
-    metrics_of,
-    r2_by_least_squares,
-    score_all,
-    score_numbers,
-    score_one,
-)
 from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.numerics.linalg import Array
 
@@ -98,7 +89,7 @@ def _run_labels(
     if not np.all(np.isfinite(S)):
         raise ValueError("the scores hold numbers that are not finite.")
     outcome.model = fitted
-    outcome.scores = score_all(Y_new, S, P)
+    outcome.scores = metrics.score_all(Y_new, S, P)
     if not plan.detail:
         return
     outcome.detail = detail_of(Y_new, S, P, split[1], single)
@@ -106,7 +97,7 @@ def _run_labels(
 
         def auc_with(l: int) -> float:
             found = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], single, plan.scale)
-            return score_one("auc", Y_new, *found)
+            return metrics.score_one("auc", Y_new, *found)
 
         outcome.detail.by_components = by_components(Z, auc_with)
 
@@ -221,7 +212,7 @@ def choose_alpha(
     estimator: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome
 ) -> Any:
     """The estimator with the alpha that does best on inner folds of the training rows alone."""
-    sign = 1 if metrics_of(samples.kind)[plan.alpha_score][1] else -1
+    sign = 1 if metrics.metrics_of(samples.kind)[plan.alpha_score][1] else -1
 
     def scores_of(alphas: Sequence[float]) -> Array:
         found, rng = [], np.random.default_rng(plan.seed)
@@ -250,13 +241,13 @@ def choose_alpha(
 def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) -> float:
     (X, Y), (X_new, Y_new), single = known, new, samples.single
     if samples.numbers:
-        return mean_r2(Y_new, _predicted(model, X_new, Y_new))
+        return metrics.mean_r2(Y_new, _predicted(model, X_new, Y_new))
     Z, Z_new = project_rows(model, X), project_rows(model, X_new)
     if plan.alpha_classifier == "ridge":
         S, P = decide_by_ridge(Z, Y, Z_new, single)
     else:
         S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
-    return score_one(plan.alpha_score, Y_new, S, P)
+    return metrics.score_one(plan.alpha_score, Y_new, S, P)
 
 
 # -- numbers ----------------------------------------------------------------------------
@@ -275,15 +266,15 @@ def _run_numbers(
     if not np.isfinite(P).all():
         raise ValueError("the predictions hold numbers that are not finite.")
     outcome.model = fitted
-    for name, row in zip(NUMBER_METRICS, score_numbers(Y_new, P), strict=True):
-        outcome.scores[name] = mean_known(row)
+    for name, row in zip(metrics.NUMBER_METRICS, metrics.score_numbers(Y_new, P), strict=True):
+        outcome.scores[name] = metrics.mean_known(row)
         outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
     if plan.detail:
         outcome.detail = Detail(worst=_worst(Y_new, P, Y.std(axis=0), split[1]))
         if hasattr(fitted, "transform"):
             Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
             outcome.detail.by_components = by_components(
-                Z, lambda l: r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new)
+                Z, lambda l: metrics.r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new)
             )
         near = P[:, :MAX_RESPONSES].tolist()
         outcome.predicted = {str(i): row for i, row in zip(split[1], near, strict=True)}
