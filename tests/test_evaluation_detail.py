@@ -14,8 +14,8 @@ from sklearn.metrics import average_precision_score, confusion_matrix, precision
 from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
 from eigenkit.evaluation.detail import RECALL_GRID, detail_of, precision_on_grid, steps_up_to
-from eigenkit.evaluation.glance import _column_facts
 from eigenkit.evaluation.record import from_dict, to_dict
+from eigenkit.evaluation.summary import _column_facts
 from eigenkit.report.tables import worst
 
 

@@ -14,6 +14,7 @@ from eigenkit import CCA, LDA, OrthonormalizedPLS, PLSRegression
 from eigenkit.analysis import permutation_test
 from eigenkit.cli import app
 from eigenkit.evaluation import evaluate, k_fold, partition, stratify
+from eigenkit.evaluation.classifiers import LinearSVM
 from eigenkit.evaluation.samples import make_splits, read_samples
 from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha
 from eigenkit.models import ComponentsCV, load
@@ -136,10 +137,8 @@ def test_alpha_and_components_are_chosen_between_groups(rows: Any) -> None:
 
     X = np.column_stack([np.arange(len(X)), X])
     samples = read_samples(X, y, prepare=note, groups=patient)
-    plan = Plan(None, [1.0], 3, "auc", "same", 0)
-    choose_alpha(
-        CCA(), samples, np.arange(len(y)), plan, Outcome(), lambda Y: Y, lambda *parts: 0.5
-    )
+    plan = Plan(LinearSVM(), [1.0], 3, "auc", "same", 0)
+    choose_alpha(CCA(), samples, np.arange(len(y)), plan, Outcome())
     search = ComponentsCV(PLSRegression(), cv=3)
     search.choose(X, samples.Y, note, patient)
     assert len(seen) == 6

@@ -192,11 +192,11 @@ def test_write_html_writes_the_page(tmp_path):
 def test_without_plotly_the_sentence_says_what_to_install(monkeypatch):
     from eigenkit.report import html
 
-    html._plotly.cache_clear()
+    html.plotly.cache_clear()
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match="needs plotly: pip install plotly"):
         render_html(classes())
-    html._plotly.cache_clear()
+    html.plotly.cache_clear()
 
 
 # -- text --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from eigenkit import CCA, LDA
 from eigenkit.evaluation import evaluate
 from eigenkit.evaluation.record import from_dict
 from eigenkit.report import compare_html, compare_text, write_record
-from eigenkit.report.alike import clustered, coinciding, natural
+from eigenkit.report.cells import clustered, coinciding, natural
 from report_records import HOSTILE, classes, hostile
 
 

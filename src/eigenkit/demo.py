@@ -50,13 +50,16 @@ def multilabel() -> tuple[np.ndarray, np.ndarray]:
     return X, Y
 
 
-def methods(several_labels: bool) -> dict[str, Projection]:
-    """The projections to show on one kind of labels."""
-    found: dict[str, Projection] = {"CCA": CCA(), "OrthonormalizedPLS": OrthonormalizedPLS()}
+def methods(several_labels: bool) -> dict[str, tuple[Projection, str]]:
+    """The projections to show on one kind of labels, each with the target of its least squares."""
+    found: dict[str, tuple[Projection, str]] = {
+        "CCA": (CCA(), "cca"),
+        "OrthonormalizedPLS": (OrthonormalizedPLS(), "opls"),
+    }
     if not several_labels:
-        return {**found, "LDA": LDA()}
-    for expansion in ("star", "clique", "zhou"):
-        found[f"HypergraphSpectral {expansion}"] = HypergraphSpectral(expansion=expansion)
+        return {**found, "LDA": (LDA(), "lda")}
+    for name in ("star", "clique", "zhou"):
+        found[f"HypergraphSpectral {name}"] = HypergraphSpectral(expansion=name), name
     return found
 
 
@@ -64,35 +67,23 @@ def run(data: str, X: np.ndarray, y: np.ndarray) -> list[Line]:
     """Fit all methods by all solvers, and their least squares models, on one data set."""
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
     lines = []
-    for name, model in methods(y.ndim == 2).items():
+    for name, (model, own) in methods(y.ndim == 2).items():
         # Classes go to LDA as they are, to the others as indicator columns.
         target = y_train
         if y.ndim == 1 and not isinstance(model, LDA):
             target = (y_train[:, None] == np.unique(y)).astype(float)
+        ways: dict[str, Projection] = {s: clone(model).set_params(solver=s) for s in SOLVERS}
         reference = None
-        for how, fitted in _ways(model).items():
+        for how, fitted in {**ways, LEAST_SQUARES: LeastSquaresProjection(target=own)}.items():
             start = time.perf_counter()
             fitted.fit(X_train, target)
             seconds = time.perf_counter() - start
             W = np.asarray(fitted.components_.T, dtype=np.float64)
-            reference = W if reference is None else reference
+            reference = W @ W.T if reference is None else reference
+            gap = np.linalg.norm(W @ W.T - reference, 2) / np.linalg.norm(reference, 2)
             score = _score(fitted, X_train, y_train, X_test, y_test)
-            lines.append(Line(data, name, how, W.shape[1], seconds, _gap(W, reference), score))
+            lines.append(Line(data, name, how, W.shape[1], seconds, float(gap), score))
     return lines
-
-
-def _ways(model: Projection) -> dict[str, Projection]:
-    """The method by every solver, and its least squares model."""
-    targets = {"CCA": "cca", "LDA": "lda", "OrthonormalizedPLS": "opls"}
-    name = targets.get(type(model).__name__) or model.get_params()["expansion"]
-    solved: dict[str, Projection] = {s: clone(model).set_params(solver=s) for s in SOLVERS}
-    return {**solved, LEAST_SQUARES: LeastSquaresProjection(target=name)}
-
-
-def _gap(W: np.ndarray, W0: np.ndarray) -> float:
-    """||W W' - W0 W0'||_2 relative to ||W0 W0'||_2."""
-    reference = W0 @ W0.T
-    return float(np.linalg.norm(W @ W.T - reference, 2) / np.linalg.norm(reference, 2))
 
 
 def _score(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> str:
@@ -151,7 +142,7 @@ def report(folder: Path) -> Path | None:
     record = evaluate(
         X,
         Y,
-        methods(True),
+        {name: model for name, (model, _) in methods(True).items()},
         cv=3,
         name="six generated labels",
         label_names=[f"label {j}" for j in range(Y.shape[1])],

@@ -9,19 +9,11 @@ from typing import Any
 
 import click
 
+from eigenkit import images
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, in_json, progress, table
 from eigenkit.cli._data import write_rows
 from eigenkit.files import FileError, output_format
-from eigenkit.images import (
-    ImageAnnotator,
-    ImageSet,
-    adapt,
-    load_annotator,
-    read_labels,
-    read_sets,
-    save_annotator,
-)
 from eigenkit.images.extraction import cache_folder
 from eigenkit.images.folders import SUFFIXES, read_groups, read_known
 from eigenkit.images.kernels import PLANS
@@ -35,7 +27,7 @@ def fit(given: o.Given) -> Result:
     sets, Y, terms, grouped = _labelled(given)
     with progress("annotate") as advance:
         model.set_params(progress=advance).fit(sets, Y, terms, grouped)
-        save_annotator(model, place)
+        images.save_annotator(model, place)
         title = f"{Path(given.images).name} annotated"
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, advance))
     record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
@@ -45,12 +37,12 @@ def fit(given: o.Given) -> Result:
 def predict(given: o.Given) -> Result:
     out, labels = given.out, given.labels
     place, page = _outputs(given, None if out == "-" else out, given.report)
-    fitted = load_annotator(given.model)
+    fitted = images.load_annotator(given.model)
     sets = _read(given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
     with progress("annotate") as advance:
         fitted.set_params(**_run(given), progress=advance)
-        fitted = adapt(fitted, sets) if given.adapt else fitted
+        fitted = images.adapt(fitted, sets) if given.adapt else fitted
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
         title = f"{Path(given.images).name} annotated"
@@ -122,19 +114,13 @@ def demo(given: o.Given) -> Result:
     from eigenkit.images.demo import run
 
     with progress("annotate") as advance:
-        found = run(Path(given.folder), given.random_state, advance)
+        found = run(Path(given.out), given.random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
         f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
         f"wrote {clean(found['model'])} and {clean(found['page'])}, to open in a browser",
     ]
     return Result(found, "\n".join(lines))
-
-
-def _views(views: bool | None, unseen: bool) -> bool | str:
-    if unseen and views is not None:
-        raise o.bad("--unseen-views", "it compares all pictures: leave out --views and --no-views.")
-    return "unseen" if unseen else "auto" if views is None else views
 
 
 def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str]:
@@ -148,13 +134,22 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
     return [f"wrote {clean(place)}, to open in a browser"]
 
 
-def _annotator(given: o.Given) -> ImageAnnotator:
+def _annotator(given: o.Given) -> images.ImageAnnotator:
     kernels: Any = given.kernels
-    return ImageAnnotator(
+    views = "auto" if given.views is None else given.views
+    if given.unseen_views:
+        if given.views is not None:
+            all_pictures = "it compares all pictures: leave out --views and --no-views."
+            raise o.bad("--unseen-views", all_pictures)
+        views = "unseen"
+    size = None if given.size is None else given.size.lower().split("x")
+    if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
+        raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
+    return images.ImageAnnotator(
         kernels if kernels in PLANS else o.split([kernels]),
         weights=given.weights,
-        views=_views(given.views, given.unseen_views),
-        size=_size(given.size),
+        views=views,
+        size=None if size is None else (int(size[0]), int(size[1])),
         random_state=given.random_state,
         **_run(given),
     )
@@ -168,19 +163,23 @@ def _run(given: o.Given) -> dict[str, Any]:
     return {"cache": None if folder is None else Path(folder), "n_jobs": given.jobs}
 
 
-def _read(given: o.Given) -> list[ImageSet]:
+def _read(given: o.Given) -> list[images.ImageSet]:
     unreadable = "skip" if given.skip_unreadable else "error"
-    return read_sets(given.images, table=given.table, unreadable=unreadable)
+    return images.read_sets(given.images, table=given.table, unreadable=unreadable)
 
 
 def _labelled(given: o.Given) -> tuple[Any, Any, Any, Any]:
     """Sets, their terms as a matrix, the names of the terms, and the groups if there are any."""
     sets, groups = _read(given), given.groups
-    return sets, *read_labels(given.labels, sets), read_groups(groups, sets) if groups else None
+    return (
+        sets,
+        *images.read_labels(given.labels, sets),
+        read_groups(groups, sets) if groups else None,
+    )
 
 
 def _rows(
-    model: ImageAnnotator, sets: Any, S: Any, probabilities: bool
+    model: images.ImageAnnotator, sets: Any, S: Any, probabilities: bool
 ) -> tuple[list[dict[str, Any]], list[str], list[Any]]:
     """The terms of sets, as records and as a table."""
     P = model.probabilities(S)
@@ -196,15 +195,6 @@ def _rows(
         for name, terms, p in zip(names, carried, P.round(4).tolist(), strict=True)
     ]
     return records, titles, columns
-
-
-def _size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
-        raise o.bad("--size", f"{text!r} is not HEIGHTxWIDTH.")
-    return int(parts[0]), int(parts[1])
 
 
 # -- what is said about models and comparisons -----------------------------------------
@@ -223,17 +213,14 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
-def _counts(model: ImageAnnotator) -> dict[str, int]:
-    """Numbers of sets and of labelled sets; with unseen views, also of views of sets."""
+def _described(model: images.ImageAnnotator) -> dict[str, Any]:
+    """A model in plain values."""
     n, labelled = model._n_sets_
     more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
-    return {"n_sets": n, "n_labelled": labelled, **more}
-
-
-def _described(model: ImageAnnotator) -> dict[str, Any]:
-    """A model in plain values."""
     return {
-        **_counts(model),
+        "n_sets": n,
+        "n_labelled": labelled,
+        **more,
         "terms": [vars(report) for report in model.term_reports_],
         "few": model.few_,
         "unlearned": model.unlearned_,
@@ -246,7 +233,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
     }
 
 
-def _summary(model: ImageAnnotator) -> list[str]:
+def _summary(model: images.ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
     figures = ("f1", "precision", "recall", "auc")
     rows = [
@@ -255,14 +242,14 @@ def _summary(model: ImageAnnotator) -> list[str]:
     ]
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
     weights = sorted(model.weights_.items(), key=lambda item: -item[1])
-    counts = _counts(model)
-    views = f" in {counts['n_set_views']} set-views" if "n_set_views" in counts else ""
+    (n, labelled), unseen = model._n_sets_, model.views == "unseen"
+    views = f" in {len(model.set_names_)} set-views" if unseen else ""
     return [
-        f"{counts['n_sets']} sets{views}, {counts['n_labelled']} with labels; images brought to "
+        f"{n} sets{views}, {labelled} with labels; images brought to "
         f"{model.size_[0]} x {model.size_[1]}",
         f"chosen: {model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
         "weights of the kernels: "
         + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
-        f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
+        f"{UNSEEN if unseen else OTHERS}:",
         table(titles, rows, right=(1, 2, 3, 4, 5)),
     ]

@@ -5,13 +5,15 @@ The modules of the work import what they need when a command runs, so that help 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
 from functools import partial
 
 import click
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import command
+from eigenkit.cli._console import Result, command, in_json, table
 from eigenkit.cli._parsing import Argument, Group, Option
 
 Makers = dict[str, Callable[[str], click.Command]]
@@ -24,12 +26,8 @@ def _command(home: str, words: str, **options: Option) -> Callable[[str], click.
 
 # -- annotate: sets of images ------------------------------------------------------------
 
-_FOLDER = Argument(
-    "A folder that contains a folder of images for each set (and view).", required=True
-)
-_LABELS = Argument(
-    "CSV with a column set, and terms separated by | or a 0/1 column for each term.", required=True
-)
+_FOLDER = Argument("A folder that contains a folder of images for each set (and view).")
+_LABELS = Argument("CSV with a column set, and terms separated by | or a 0/1 column for each term.")
 _REPORT = Option("Write the page as one HTML file.")
 
 
@@ -63,9 +61,7 @@ _TERMS: o.Group = {
         show_default=False,
     ),
     "unseen_views": Option(
-        "New sets will show other views than these do.",
-        "--unseen-views/--no-unseen-views",
-        default=False,
+        "New sets will show other views than these do.", default=False, off=True
     ),
     "groups": Option(
         "CSV with columns set and group: a group is never split between training and test."
@@ -88,11 +84,9 @@ _ANNOTATE: Makers = {
     "predict": _command(
         "_annotate:predict",
         "Predict the terms of sets of images with a model.",
-        model=Argument("A model written by annotate fit.", required=True),
+        model=Argument("A model written by annotate fit."),
         images=_FOLDER,
-        out=Option(
-            "The output: CSV or TSV, by its name; - is the screen.", "--out", "-o", default="-"
-        ),
+        out=Option("The output: CSV or TSV, by its name; - is the screen.", "-o", default="-"),
         report=_REPORT,
         labels=Option("Known terms, to compare the predictions with."),
         proba=Option("Also write the probability of each term, in columns.", default=False),
@@ -115,9 +109,7 @@ _ANNOTATE: Makers = {
     "demo": _command(
         "_annotate:demo",
         "Draw sets of shapes, learn their terms, annotate new ones, and write a page about them.",
-        folder=Option(
-            "A folder for pictures, model and pages.", "--out", "-o", default="eigenkit-shapes"
-        ),
+        out=Option("A folder for pictures, model and pages.", "-o", default="eigenkit-shapes"),
         random_state=o.RANDOM_STATE,
     ),
 }
@@ -128,28 +120,25 @@ _FILES: o.Group = {
     "model": o.MODEL,
     "data": o.DATA,
     "out": Option(
-        "The output: CSV, TSV, NPZ or Parquet, by its name; - is the screen.",
-        "--out",
-        "-o",
-        default="-",
+        "The output: CSV, TSV, NPZ or Parquet, by its name; - is the screen.", "-o", default="-"
     ),
 }
 COMMANDS: Makers = {
-    "demo": _command("_methods:demo", "Run the main methods on built-in data, and write a report."),
+    "demo": _command(
+        "_commands:demo", "Run the main methods on built-in data, and write a report."
+    ),
     "example": _command(
         "_example:example",
         "Write a small file to try the other commands on.",
-        name=Argument("Which file to write; without a name, all files are listed."),
+        name=Argument("Which file to write; without a name, all files are listed.", required=False),
         force=o.FORCE,
     ),
-    "methods": _command("_methods:methods", "List the methods, one line each."),
+    "methods": _command("_commands:methods", "List the methods, one line each."),
     "report": _command(
         "_report:report",
         "Show an earlier run again without computing anything, or several runs side by side.",
         runs=Argument(
-            "Records written by compare --out; several are shown side by side.",
-            nargs=-1,
-            required=True,
+            "Records written by compare --out; several are shown side by side.", nargs=-1
         ),
         html=Option("Write it as one HTML file."),
         force=o.FORCE,
@@ -162,9 +151,7 @@ COMMANDS: Makers = {
         "labels.",
         data=o.DATA,
         methods=Option(
-            "Method names, separated by commas, or all; by default the usual ones.",
-            "--methods",
-            "-m",
+            "Method names, separated by commas, or all; by default the usual ones.", "-m"
         ),
         cv=Option("Number of folds; 5 by default.", kind=int, min=2),
         repeats=Option("Rounds of folds or partitions; 1 by default.", kind=int, min=1),
@@ -188,7 +175,7 @@ COMMANDS: Makers = {
         ),
         components=o.COMPONENTS,
         test=Option("Fit on all rows of the file and measure on this test file."),
-        out=Option("Keep the record of the run as JSON.", "--out", "-o"),
+        out=Option("Keep the record of the run as JSON.", "-o"),
         report=Option("Write the report as one HTML file."),
         **o.LEARNING,
         force=o.FORCE,
@@ -268,7 +255,7 @@ COMMANDS: Makers = {
         **o.READING,
     ),
     "explain": _command(
-        "_explain:explain",
+        "_apply:explain",
         "Show which features and components led to the labels of a row.\n\n"
         "A score is that of the average training row plus what every feature adds to it.",
         model=o.MODEL,
@@ -291,7 +278,7 @@ COMMANDS: Makers = {
         force=o.FORCE,
     ),
     "export": _command(
-        "_explain:export",
+        "_inspect:export",
         "Write a model for other programs: components and scores as affine maps of the features.",
         model=o.MODEL,
         onnx=Option("Write the model as an ONNX file."),
@@ -301,7 +288,7 @@ COMMANDS: Makers = {
     "follow": _command(
         "_streams:follow",
         "Feed a model with rows as they arrive at the end of a file, or on standard input.",
-        data=Argument("CSV, TSV or svmlight, not compressed; - is standard input.", required=True),
+        data=Argument("CSV, TSV or svmlight, not compressed; - is standard input."),
         model=Option("The model file, replaced as it learns.", required=True),
         checkpoint=Option(
             "A file for the state, from which an interrupted run continues; every row counts once.",
@@ -318,9 +305,7 @@ COMMANDS: Makers = {
         "Merge the models of several sites into the model of all their rows.\n\n"
         "Models that keep a stream contain recent rows as they came, and so does the merged model, "
         "unless --no-rows is given.",
-        models=Argument(
-            "Models written by follow or by fit --checkpoint.", nargs=-1, required=True
-        ),
+        models=Argument("Models written by follow or by fit --checkpoint.", nargs=-1),
         out=o.MODEL_OUT,
         no_rows=Option(
             "Keep only sums, none of the recent rows, so that the file can be shared; one model is "
@@ -352,3 +337,30 @@ COMMANDS: Makers = {
         Group, makers=_ANNOTATE, help="Terms for sets of images: fit, predict, compare, demo."
     ),
 }
+
+
+# -- the work of those that need no numbers of their own ---------------------------------
+
+
+def demo(given: o.Given) -> Result:
+    from eigenkit.demo import main
+
+    with redirect_stdout(sys.stderr) if in_json() else nullcontext():
+        main()
+    return Result({"demo": "done"})
+
+
+def methods(given: o.Given) -> Result:
+    from eigenkit.estimators.registry import METHODS
+
+    rows = [[m.name, m.kind, ", ".join(m.targets), m.description] for m in METHODS.values()]
+    titles = ["method", "kind", "learns from", "what it is"]
+    keys = ("name", "kind", "targets", "description")
+    record = [{key: getattr(m, key) for key in keys} for m in METHODS.values()]
+    # Written out, as nothing that numbers need is imported for a list.
+    sets = (
+        "Terms for sets of images: eigenkit annotate, by kernels between sets of vectors.\n"
+        "--kernels descriptor:kind names one; kinds are pyramid, mean_map, fisher, words and "
+        "pooled."
+    )
+    return Result({"methods": record}, f"{table(titles, rows)}\n{sets}")

@@ -11,24 +11,9 @@ from typing import Any
 import numpy as np
 
 from eigenkit import evaluation
+from eigenkit.cli import _data
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import (
-    FAILED,
-    Forecast,
-    Result,
-    keeping,
-    progress,
-    saying,
-)
-from eigenkit.cli._data import (
-    checked_views,
-    found_line,
-    load_both,
-    load_data,
-    reading,
-    rows_of,
-    takes_components,
-)
+from eigenkit.cli._console import FAILED, Forecast, Result, keeping, progress, saying
 from eigenkit.cli._report import show
 from eigenkit.estimators.registry import METHODS, comparable, find, gap_params, usual, view_params
 from eigenkit.evaluation.record import from_dict
@@ -41,20 +26,23 @@ from eigenkit.models._features import learn_features, view_columns
 from eigenkit.models._fitting import check_target
 from eigenkit.shell import counted
 
+# Those that the library knows by the same names.
+_AS_GIVEN = ("train_size", "classifier", "baselines", "random_state")
+
 
 def compare(given: o.Given) -> Result:
     _check_splits(given)
     data, methods, out, test = given.data, given.methods, given.out, given.test
     named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
-    ridges, options = _ridges(given.alphas), reading(given)
+    ridges: Any = "auto" if given.alphas == "auto" else None
+    if given.alphas not in ("auto", "none"):
+        ridges = o.numbers("--alphas", given.alphas)
+    options = _data.reading(given)
     o.choice("--classifier", given.classifier, evaluation.CLASSIFIERS)
-    views = checked_views(given, named)
+    views = _data.checked_views(given, named)
     written = out, given.report
     o.outputs([data, test, given.label_list], given.force, *written, state=_partial(out))
-    if test is None:
-        files = [load_data(data, options, given.missing)]
-    else:
-        files = load_both(data, test, options, given.missing)
+    files = _data.load_all(data, test, options, given.missing)
     prepared = _prepare(files, given.task, **o.feature_options(given))
     if test is None and given.train_size is None:
         _check_folds(given.cv, prepared)
@@ -62,8 +50,11 @@ def compare(given: o.Given) -> Result:
     record = _evaluated(prepared, chosen, ridges, given)
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
-    shown = show(record, *written, [found_line(data, files[0].source.found)])
-    return replace(shown, code=_code(record))
+    shown = show(record, *written, [_data.found_line(data, files[0].source.found)])
+    asked = [method for method in record["methods"] if not method["baseline"]]
+    scores = [score for method in asked for score in method["scores"].values()]
+    # A comparison fails if every method failed.
+    return replace(shown, code=FAILED if all(s["mean"] is None for s in scores) else 0)
 
 
 def _check_splits(given: o.Given) -> None:
@@ -89,46 +80,35 @@ def _check_folds(cv: int | None, prepared: _Prepared) -> None:
         )
 
 
-def _code(record: dict[str, Any]) -> int:
-    """The exit code: a comparison fails if every method failed."""
-    asked = [method for method in record["methods"] if not method["baseline"]]
-    scores = [score for method in asked for score in method["scores"].values()]
-    return FAILED if all(score["mean"] is None for score in scores) else 0
-
-
 def _evaluated(
     prepared: _Prepared, chosen: dict[str, Any], ridges: Any, given: o.Given
 ) -> dict[str, Any]:
     """Compare; finished splits are kept beside the output, so that an interrupted run continues."""
-    partial, learned = _partial(given.out), prepared.learned
-    told = ("train_size", "classifier", "baselines", "random_state")
-    how = {name: getattr(given, name) for name in told}
+    partial, learned, target = _partial(given.out), prepared.learned, prepared.target
+    how = {name: getattr(given, name) for name in _AS_GIVEN}
     how |= {"cv": given.cv or 5, "repeats": given.repeats or 1, "alphas": ridges}
     n_splits = how["repeats"] * (how["cv"] if how["train_size"] is None else 1)
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
     say = saying()
-    say(_plan_line(prepared, len(chosen), how["baselines"], n_splits))
+    also = " and the baselines" if how["baselines"] else ""
+    size = " and ".join(map(counted, prepared.X.shape, ("row", "feature")))
+    methods, splits = counted(len(chosen), "method"), counted(n_splits, "split")
+    say(f"comparing {methods}{also} on {size}, in {splits}")
     forecast = Forecast(n_splits, "split", say)
-    target, path = prepared.target, prepared.path
     with keeping(partial), progress("comparing") as advance:
-
-        def step(done: int, total: int, message: str) -> None:
-            forecast.at(done, total)
-            advance(done, total, message)
-
         return evaluation.evaluate(
             prepared.X,
             prepared.y,
             chosen,
             **how,
-            name=Path(path).name if path != "-" else "standard input",
+            name=Path(prepared.path).name if prepared.path != "-" else "standard input",
             feature_names=learned.feature_names(),
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
             groups=prepared.groups,
             prepare=Preparation(learned.missing, given.scale, learned.n_numbers),
-            progress=step,
+            progress=forecast.along(advance),
             forecast=forecast.roughly,
             checkpoint=partial,
             command=shlex.join(["eigenkit", *sys.argv[1:]]),
@@ -138,15 +118,6 @@ def _evaluated(
 def _partial(out: str | None) -> str | None:
     """Where finished splits are kept until all are done."""
     return None if out is None else f"{out}.partial"
-
-
-def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
-    """What the comparison will do."""
-    n, d = prepared.X.shape
-    also = " and the baselines" if baselines else ""
-    size = f"{counted(n, 'row')} and {counted(d, 'feature')}"
-    splits = counted(n_splits, "split")
-    return f"comparing {counted(n_methods, 'method')}{also} on {size}, in {splits}"
 
 
 @dataclass
@@ -163,7 +134,7 @@ class _Prepared:
 
 
 def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
-    source, blocks = files[0].source, [rows_of(data) for data in files]
+    source, blocks = files[0].source, [_data.rows_of(data) for data in files]
     target = target_in(source, blocks[0].labels, task)
     learned = learn_features(source, lambda: blocks[:1], **features)
     X = stacked([learned.raw(source.path, block) for block in blocks])
@@ -204,36 +175,31 @@ def _estimators(
     able = comparable(kind, bool(views), missing == "keep")
     names = named or (able if everything else usual(able, bool(views)))
     columns = view_columns(path, prepared.learned.feature_names(), views)
-    chosen = [METHODS[name] for name in names]
+    chosen, found = [METHODS[name] for name in names], {}
     _check_used(chosen, kind, given)
-    return {
-        m.name: _estimator(
-            m, given.components, {**view_params(m, columns), **gap_params(m, missing)}
-        )
-        for m in chosen
-    }
+    number = given.components
+    for method in chosen:
+        params, search = {**view_params(method, columns), **gap_params(method, missing)}, False
+        if _data.takes_components(method, number):
+            search = number == "cv" or (number is None and method.picks_components)
+            if number not in (None, "cv"):
+                params["n_components"] = o.count("--components", number)
+        made = method.make(**params)
+        # In every training part anew.
+        found[method.name] = ComponentsCV(made, cv=3) if search else made
+    return found
 
 
 def _check_used(methods: list[Any], kind: str, given: o.Given) -> None:
     """Refuse options that none of the methods has a use for."""
     components = given.components
-    if components is not None and not any(takes_components(m, components) for m in methods):
+    if components is not None and not any(_data.takes_components(m, components) for m in methods):
         raise o.bad("--components", "none of the methods has a use for it: leave it out.")
     ridges = [m for m in methods if "alpha" in m.estimator_class()._get_param_names()]
     if given.alphas not in ("auto", "none") and not ridges:
         raise o.bad("--alphas", "none of the methods has an alpha to choose: leave it out.")
     if kind == "numbers" and given.classifier != "svm":
         raise o.bad("--classifier", "numbers are predicted without a classifier: leave it out.")
-
-
-def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:
-    """The method, with a given number of components, or one chosen in every training part."""
-    if not takes_components(method, components):
-        return method.make(**params)
-    if components not in (None, "cv"):
-        return method.make(**params, n_components=o.count("--components", str(components)))
-    made = method.make(**params)
-    return ComponentsCV(made, cv=3) if components or method.picks_components else made
 
 
 # Options of compare that fit takes as well, and their defaults.
@@ -253,14 +219,8 @@ def _next_step(given: o.Given, record: dict[str, Any]) -> str:
         words += [] if given.alphas == "auto" else ["--alphas", given.alphas]
     method = find(best.name)
     unused = set() if method.views else {"views"}
-    unused |= set() if takes_components(method, given.components) else {"components"}
+    unused |= set() if _data.takes_components(method, given.components) else {"components"}
     for name, option in _SHARED.items():
         if name not in unused:
             words += o.said_again(name, getattr(given, name), option.default)
     return shlex.join([*words, "--out", "model.ek"])
-
-
-def _ridges(text: str) -> Any:
-    if text in ("auto", "none"):
-        return None if text == "none" else "auto"
-    return o.numbers("--alphas", text)

@@ -20,16 +20,11 @@ from typing import Any
 
 import click
 
-from eigenkit.cli import _parsing
 from eigenkit.cli._options import bad
-from eigenkit.cli._parsing import width
+from eigenkit.cli._parsing import Command, Option, print_error, width
 from eigenkit.cli._start import quickly, started
-from eigenkit.late import named
 
 FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
-# Commands that need no numbers, and so no stand-ins for parts of numpy.
-_LISTS = ("_methods:methods",)
-
 
 # Characters that an old code page may lack: ours, and those that word processors insert.
 _PLAIN = {
@@ -114,19 +109,21 @@ def cell(text: Any) -> str:
     return clean(text, 48)
 
 
-def command(home: str, words: str, options: Mapping[str, _parsing.Option], name: str) -> Any:
+def command(home: str, words: str, options: Mapping[str, Option], name: str) -> Command:
     """The command done by ``"module:function"``, which is given values and returns a Result."""
 
-    def run(**values: Any) -> None:
-        _run(home, SimpleNamespace(**values))
+    def call(**values: Any) -> None:
+        lists = {key: list(value) or None for key, value in values.items() if type(value) is tuple}
+        _run(home, SimpleNamespace(**values | lists))
 
-    return _parsing.command(name, options, run, words)
+    params = [option.made(key) for key, option in options.items()]
+    return Command(name, params=params, callback=call, help=words)
 
 
 def _run(home: str, given: SimpleNamespace) -> None:
     try:
         with _warnings_as_notes() as notes:
-            work = (named if home in _LISTS else quickly)(f"eigenkit.cli.{home}")
+            work = quickly(f"eigenkit.cli.{home}")
             started()
             result = work(given)
         _print(result, notes)
@@ -218,7 +215,7 @@ def _print_beside(line: str) -> None:
 def _fail(message: str, code: int) -> None:
     if in_json():
         with suppress(OSError):  # which may be what has failed
-            _parsing.print_error(message, code)
+            print_error(message, code)
     _let_go()
     _print_beside(f"error: {message}")
     raise click.exceptions.Exit(code) from None
@@ -287,26 +284,23 @@ def fitted(line: str) -> str:
     return textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False)
 
 
-def _nothing(*told: Any) -> None:
-    pass
-
-
 def in_json() -> bool:
     """Whether the running command prints its result as JSON, without progress."""
     context = click.get_current_context(silent=True)
-    return context is not None and bool(context.params.get("as_json"))
+    return context is not None and bool(context.params.get("json"))
 
 
 def saying() -> Callable[[str], None]:
     """A function that prints to standard error; with --json, one that prints nothing."""
-    return _nothing if in_json() else lambda line: click.echo(fitted(clean(line)), err=True)
+    quiet = in_json()
+    return lambda line: None if quiet else click.echo(fitted(clean(line)), err=True)
 
 
 @contextmanager
 def progress(title: str) -> Iterator[Callable[[int, int | None, str], None]]:
     """``advance(done, total, message)``: a bar on a terminal, elsewhere a line now and then."""
     if in_json() or not sys.stderr.isatty():
-        yield _nothing if in_json() else _Lines().advance
+        yield (lambda *told: None) if in_json() else _Lines().advance
         return
     from rich import progress as rich
     from rich.console import Console
@@ -339,6 +333,15 @@ class Forecast:
         if high > self.worth_saying:
             times = " to ".join(dict.fromkeys(map(time_of, (low, high))))
             self.say(f"a trial on {rows} rows suggests roughly {times} in all")
+
+    def along(self, advance: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:
+        """``advance``, after what there is to say."""
+
+        def step(done: int, total: int, message: str) -> None:
+            self.at(done, total)
+            advance(done, total, message)
+
+        return step
 
     def at(self, done: int, total: int) -> None:
         """Say how much time is left, once enough of the work is done to tell."""

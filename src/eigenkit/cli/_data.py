@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
@@ -50,21 +50,6 @@ _AT_ONCE = 10_000
 def reading(given: o.Given, **more: Any) -> Reading:
     """How to read a file, from the options of a command by their names."""
     options = vars(given)
-    _check_words(options)
-    if "task" in options:
-        _check_choices(options)
-    o.choice("--format", options.get("format_"), FORMATS)
-    o.choice("--dtype", options["dtype"], ("float64", "float32"))
-    known = {field.name for field in fields(Reading)}
-    found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
-    for name in ("labels", "text", "categorical", "ignore", "keep"):
-        found[name] = tuple(item for item in found.get(name) or () if item.strip(" ,"))
-    found |= {"words": options.get("task") == "classes", **more}
-    return Reading(**found, max_bytes=o.memory(options["max_memory"]))
-
-
-def _check_words(options: dict[str, Any]) -> None:
-    """Refuse values that are wrong whatever the file holds."""
     if options.get("label_separator") == "":
         raise o.bad("--label-separator", "it is empty: give the character between the labels.")
     try:
@@ -73,6 +58,16 @@ def _check_words(options: dict[str, Any]) -> None:
         raise o.bad(
             "--encoding", f"{options['encoding']!r} is not known: try utf-8 or latin-1."
         ) from None
+    if "task" in options:
+        _check_learning(options)
+    o.choice("--format", options.get("format_"), FORMATS)
+    o.choice("--dtype", options["dtype"], ("float64", "float32"))
+    known = {field.name for field in fields(Reading)}
+    found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
+    for name in ("labels", "text", "categorical", "ignore", "keep"):
+        found[name] = tuple(item for item in found.get(name) or () if item.strip(" ,"))
+    found |= {"words": options.get("task") == "classes", **more}
+    return Reading(**found, max_bytes=o.memory(options["max_memory"]))
 
 
 def checked_views(given: o.Given, names: list[str]) -> tuple[str, ...]:
@@ -105,8 +100,8 @@ def takes_components(method: Any, components: str | None) -> bool:
     return has and (components != "cv" or method.kind == "projection" or method.picks_components)
 
 
-def _check_choices(options: dict[str, Any]) -> None:
-    """Options that must be one of a few words."""
+def _check_learning(options: dict[str, Any]) -> None:
+    """Options of commands that learn, some of which must be one of a few words."""
     o.choice("--task", options["task"], TASKS)
     o.choice("--missing", options["missing"], MISSING)
     o.choice("--scale", options["scale"], SCALES)
@@ -119,11 +114,16 @@ def _check_choices(options: dict[str, Any]) -> None:
 def load_data(path: str, options: Reading, missing: str = "error") -> Data:
     """The whole file, as a sparse matrix if most of it is zeros and no gaps are to be kept."""
     with progress("reading") as advance:
-        data = read(open_file(path, options), partial(Counter(advance).step, "reading"))
-    _warn_of_labels_among_features(data.source)
+        data = read(open_file(path, options), partial(counting(advance), "reading"))
+    source = data.source
+    if alike := source.found.get("like_labels"):
+        what = _features_that(alike, "is named like the labels", "are named like the labels")
+        _warn(f"{what}: choose with --labels, or leave out with --ignore.")
     _warn_of_row_numbers(data)
     if missing == "drop":
-        data = _without_gaps(data)
+        model = options.expected
+        names = source.named_cells if model is None else model.categorical
+        data = _left(data, incomplete(data.block(), names), "a value")
     _warn_of_copies(data)
     return data if missing == "keep" else replace(data, X=_stored_sparse(data.X))
 
@@ -141,8 +141,10 @@ def _stored_sparse(X: Any) -> Any:
     return sparse.csr_array(X)
 
 
-def load_both(path: str, test: str, options: Reading, missing: str) -> list[Data]:
-    """Two files; the second is read like the first, with columns matched by name."""
+def load_all(path: str, test: str | None, options: Reading, missing: str) -> list[Data]:
+    """A file and perhaps a test file, read like the first with columns matched by name."""
+    if test is None:
+        return [load_data(path, options, missing)]
     Origin(test, options.max_bytes).head()  # fails early if there is no such file
     data = load_data(path, options, missing)
     source = data.source
@@ -170,13 +172,6 @@ def rows_of(data: Data) -> Block:
     return block
 
 
-def _without_gaps(data: Data) -> Data:
-    """The rows without missing values; a warning counts those left out."""
-    model = data.source.options.expected
-    names = data.source.named_cells if model is None else model.categorical
-    return _left(data, incomplete(data.block(), names), "a value")
-
-
 def with_labels(data: Data, kind: str) -> Data:
     """The rows that have a label, where every row needs one; a warning counts those left out."""
     gaps = unlabelled(data.labels)
@@ -195,7 +190,7 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     rows = f"{n} of {len(gaps)} rows " + (
         f"miss {what} and are" if n > 1 else f"misses {what} and is"
     )
-    warnings.warn(f"{data.source.path}: {rows} left out.", stacklevel=3)
+    _warn(f"{data.source.path}: {rows} left out.")
     keep = np.flatnonzero(~gaps)
     block = data.block().take(keep)
     numbers = keep if data.rows is None else data.rows[keep]
@@ -203,14 +198,8 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     return replace(data, **parts, rows=numbers)
 
 
-def _warn_of_labels_among_features(source: Source) -> None:
-    alike = source.found.get("like_labels") or []
-    if alike:
-        warnings.warn(
-            f"{_features_that(alike, 'is named like the labels', 'are named like the labels')}: "
-            "choose with --labels, or leave out with --ignore.",
-            stacklevel=2,
-        )
+def _warn(words: str) -> None:
+    warnings.warn(words, stacklevel=3)
 
 
 def _features_that(names: list[str], one: str, more: str) -> str:
@@ -227,11 +216,8 @@ def _warn_of_row_numbers(data: Data) -> None:
     may = np.flatnonzero(data.X[1] - data.X[0] == 1)
     counting = [names[j] for j in may if np.all(np.diff(data.X[:, j]) == 1)]
     if counting and data.source.found.get("header", True):
-        warnings.warn(
-            f"{_features_that(counting, 'counts the rows', 'count the rows')}: "
-            "name the rows with --index, or leave out with --ignore.",
-            stacklevel=2,
-        )
+        what = _features_that(counting, "counts the rows", "count the rows")
+        _warn(f"{what}: name the rows with --index, or leave out with --ignore.")
 
 
 def _warn_of_copies(data: Data) -> None:
@@ -242,30 +228,25 @@ def _warn_of_copies(data: Data) -> None:
     n, found = len(block), repeated_rows(block, groups_in(source, block))
     if found > _COPIES * n:
         source.found["repeated"] = f"{found} of {n} rows repeat others"
-        warnings.warn(
+        _warn(
             f"{source.path}: {source.found['repeated']}, labels and all: if they are copies, keep "
             "one of each, or name what belongs together with --groups; otherwise rows to test are "
-            "among those learned from.",
-            stacklevel=2,
+            "among those learned from."
         )
 
 
 def open_in_memory_or_blocks(
-    path: str,
-    options: Reading,
-    stream: bool | None,
-    may_stream: bool,
-    missing: str = "error",
-) -> tuple[Source, Data | None, bool]:
-    """The file, its data (None if it is read in blocks), and whether it is read in blocks."""
+    path: str, options: Reading, stream: bool | None, may_stream: bool, missing: str
+) -> tuple[Source, Data | None]:
+    """The file, and its data; None if it is read in blocks."""
     if not stream:
         try:
             data = load_data(path, options, missing)
-            return data.source, data, False
+            return data.source, data
         except TooLargeError:
             if stream is False or not may_stream:
                 raise
-    return open_file(path, replace(options, stream=True)), None, True
+    return open_file(path, replace(options, stream=True)), None
 
 
 def write_rows(
@@ -276,19 +257,16 @@ def write_rows(
         return write_table(stream, kind, names, blocks, formulas)
 
 
-class Counter:
-    """Counts rows, for a progress bar whose total is unknown."""
+def counting(advance: Any) -> Callable[[str, int], None]:
+    """Tells a progress bar whose total is unknown how many rows there are so far."""
+    n = 0
 
-    def __init__(self, advance: Any) -> None:
-        self.advance, self.n = advance, 0
+    def step(name: str, rows: int) -> None:
+        nonlocal n
+        n += rows
+        advance(n, None, f"{name}: {n} rows")
 
-    def step(self, name: str, rows: int) -> None:
-        self.n += rows
-        self.advance(self.n, None, f"{name}: {self.n} rows")
-
-    def passed(self, name: str, block: Block) -> Block:
-        self.step(name, len(block))
-        return block
+    return step
 
 
 def found_line(path: str, found: dict[str, Any]) -> str:

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from eigenkit.cli import _data, _inspect
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, keeping, progress, saying
-from eigenkit.cli._data import (
-    Counter,
-    checked_views,
-    found_line,
-    open_in_memory_or_blocks,
-    reading,
-    takes_components,
-)
-from eigenkit.cli._inspect import (
-    IN_MEMORY,
-    check_stability,
-    describe,
-    next_steps,
-    quality_lines,
-    skipped_lines,
-    stability_lines,
-    summary,
-    with_stability,
-)
 from eigenkit.estimators.registry import find
 from eigenkit.evaluation import auto_alphas
 from eigenkit.files import Reading
 from eigenkit.files._errors import Skipped, hinting
 from eigenkit.models import Model, fit_model, save
 
+# Said of what needs the rows more than once.
+_IN_MEMORY = "it needs all rows in memory."
 _NOT_ON_CLUSTERS = ("checkpoint", "stability", "groups")
 # Those that the library knows by the same names.
 _AS_GIVEN = ("task", "classifier", "scale", "checkpoint", "random_state")
@@ -40,38 +23,44 @@ _AS_GIVEN = ("task", "classifier", "scale", "checkpoint", "random_state")
 
 def fit(given: o.Given) -> Result:
     found, how = find(o.method_name(given.method)), _chosen(given)
-    options, data = reading(given, stream=False), given.data
+    options, data = _data.reading(given, stream=False), given.data
     (place,) = o.outputs([data, given.label_list], given.force, given.out, state=given.checkpoint)
     how |= _for_method(found, how, given)
     if given.dask is not None:
         return _on_cluster(given, place, found.name, options, how)
-    stream, may_stream = _in_blocks(found, how, given)
+    how_read = *_in_blocks(found, how, given), given.missing
     with hinting():
-        source, whole, blocks = open_in_memory_or_blocks(
-            data, options, stream, may_stream, given.missing
-        )
+        source, whole = _data.open_in_memory_or_blocks(data, options, *how_read)
     stability, checkpoint = given.stability, given.checkpoint
-    check_stability(stability, blocks, given.missing)
-    if given.quality and blocks:
-        raise o.bad("--quality", IN_MEMORY)
+    for name in ("stability", "quality"):
+        if whole is None and getattr(given, name):
+            raise o.bad(f"--{name}", _IN_MEMORY)
+    if stability is not None and given.missing == "keep":
+        raise o.bad("--stability", "it cannot be combined with --missing keep.")
     with keeping(checkpoint), progress("fitting") as advance, hinting():
-        told = {"tick": Counter(advance).step, "say": saying()}
-        model = fit_model(source, found.name, data=whole, stream=blocks, **how, **told)
+        told = {"tick": _data.counting(advance), "say": saying()}
+        model = fit_model(source, found.name, data=whole, stream=whole is None, **how, **told)
     bad = source.bad_rows()
-    lines = [found_line(data, source.found), *skipped_lines(bad, model), summary(model)]
-    lines += [*quality_lines(model), *_cannot_go_on(model, checkpoint)]
+    lines = [_data.found_line(data, source.found), *_inspect.outcome_lines(bad, model)]
+    lines += _inspect.quality_lines(model)
+    if checkpoint is not None and model.linear is not None and model.linear.kind == "svm":
+        lines += ["follow and merge need --classifier gaussian: a linear SVM is no sum over rows"]
     if stability is not None and whole is not None:
-        with progress("resampling") as advance:
-            model = with_stability(model, whole, stability, given.random_state, advance)
-        lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
-    after = ["next:", *(f"  {step}" for step in next_steps(place))]
-    return _kept(model, place, lines, after, bad)
+        model = _inspect.with_stability(model, whole, stability, given.random_state)
+        lines += [*_inspect.stability_lines(model, 5), ""]
+    steps = (f"  {step}" for step in _inspect.next_steps(place))
+    return _kept(model, place, bad, lines, "next:", *steps)
 
 
 def _chosen(given: o.Given) -> dict[str, Any]:
     """The options of the fit by the names of the library, before the method is looked at."""
-    ridge, grid = _alpha(given.alpha, given.alphas)
-    number = given.components
+    ridge, grid, number = given.alpha, given.alphas, given.components
+    if ridge == "cv":
+        grid = auto_alphas if grid is None else o.numbers("--alphas", grid)
+    elif grid is not None:
+        raise o.bad("--alphas", "it needs --alpha cv.")
+    elif ridge is not None:
+        ridge = o.number("--alpha", ridge)
     number = number if number in (None, "cv") else o.count("--components", number)
     o.choice("--on-error", given.on_error, ("raise", "skip"))
     o.choice("--classifier", given.classifier, ("svm", "gaussian"))
@@ -86,17 +75,24 @@ def _for_method(found: Any, how: dict[str, Any], given: o.Given) -> dict[str, An
     params = parameters(found, given.set_, **how["params"])
     if how["classifier"] != "svm" and found.kind == "classifier":
         raise o.bad("--classifier", f"{found.name} predicts by itself: leave it out.")
-    components = _components(found, given.components, params)
-    views = checked_views(given, [found.name])
+    components, taken = given.components, _data.takes_components(found, given.components)
+    if components is not None and not taken:
+        raise o.bad(
+            "--components",
+            f"{found.name} predicts with all components, however many it keeps: give a number.",
+        )
+    # PLS needs a number, so that it is chosen unless it is given.
+    search = components == "cv" or (found.picks_components and "n_components" not in params)
+    views = _data.checked_views(given, [found.name])
     in_parts = given.stream or given.checkpoint or given.dask
     if given.quality and in_parts:
-        raise o.bad("--quality", IN_MEMORY)
+        raise o.bad("--quality", _IN_MEMORY)
     measured = how["quality"] and not in_parts
-    if given.cv is not None and not measured and how["alphas"] is None and components is None:
+    if given.cv is not None and not measured and how["alphas"] is None and not search:
         raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
     if given.unencrypted and given.dask is None:
         raise o.bad("--unencrypted", "it is used only with --dask.")
-    return {"params": params, "components": components, "views": views}
+    return {"params": params, "components": "cv" if search else None, "views": views}
 
 
 def _in_blocks(found: Any, how: dict[str, Any], given: o.Given) -> tuple[bool | None, bool]:
@@ -117,22 +113,13 @@ def _in_blocks(found: Any, how: dict[str, Any], given: o.Given) -> tuple[bool | 
     return True, may_stream
 
 
-def _kept(
-    model: Model, place: Path, before: list[str], after: Sequence[str], bad: Skipped
-) -> Result:
+def _kept(model: Model, place: Path, bad: Skipped, before: list[str], *after: str) -> Result:
     """Write the model, and say so between the lines ``before`` and ``after``."""
     save(model, place)
-    record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
+    record = {"model": str(place), "bytes": place.stat().st_size, **_inspect.describe(model)}
     if "skipped" in model.how:
         record |= {"n_skipped": bad.n, "skipped": bad.messages()}
     return Result(record, "\n".join([*before, f"wrote {clean(place)}", *after]))
-
-
-def _cannot_go_on(model: Any, checkpoint: str | None) -> list[str]:
-    """Why a model that keeps its state cannot learn from more rows, if so."""
-    if checkpoint is None or model.linear is None or model.linear.kind != "svm":
-        return []
-    return ["follow and merge need --classifier gaussian: a linear SVM is no sum over rows"]
 
 
 def _on_cluster(
@@ -155,7 +142,7 @@ def _on_cluster(
     how = {key: how[key] for key in ("task", "params", "classifier")}
     with connected(address, unencrypted=given.unencrypted) as client, hinting():
         model = fit_on_cluster(client, data, name, options, **how, bad=bad)
-    return _kept(model, place, [*skipped_lines(bad, model), summary(model)], (), bad)
+    return _kept(model, place, bad, _inspect.outcome_lines(bad, model))
 
 
 # Parameters that have an option of their own.
@@ -178,25 +165,3 @@ def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any
             has = f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
             raise o.bad(options.get(name, "--set"), has)
     return found
-
-
-def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
-    """``"cv"`` if the number of components is chosen, as it is for PLS unless it is given."""
-    if components is not None and not takes_components(method, components):
-        raise o.bad(
-            "--components",
-            f"{method.name} predicts with all components, however many it keeps: give a number.",
-        )
-    chosen = components == "cv" or (method.picks_components and "n_components" not in params)
-    return "cv" if chosen else None
-
-
-def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | str | None, Any]:
-    """The ridge (None for the method's own), or cv and the values to choose it from."""
-    if alpha != "cv":
-        if alphas is not None:
-            raise o.bad("--alphas", "it needs --alpha cv.")
-        return None if alpha is None else o.number("--alpha", alpha), None
-    if alphas is not None:
-        return "cv", o.numbers("--alphas", alphas)
-    return "cv", auto_alphas

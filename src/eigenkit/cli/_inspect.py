@@ -1,9 +1,9 @@
-"""inspect: a model for reading, and how stable its weights are."""
+"""inspect and export: a model for people, and for other programs."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, cell, clean, table, wrapped
+from eigenkit.cli._console import Result, cell, clean, progress, table, wrapped
 from eigenkit.cli._data import found_line
 from eigenkit.estimators.registry import find
 from eigenkit.evaluation.record import to_dict, write_atomically
-from eigenkit.files import Data
+from eigenkit.files import Data, atomic
 from eigenkit.files._checks import groups_in
 from eigenkit.files._common import listed
 from eigenkit.files._errors import Skipped
@@ -36,9 +36,13 @@ def inspect(given: o.Given) -> Result:
     told, facts = [summary(fitted), *quality_lines(fitted)], _facts(fitted)
     lines = [*told, *(wrapped(f"{name}: {clean(value)}") for name, value in facts.items())]
     if record["components"]:
-        lines += ["", _components_table(record["components"])]
+        rows = []
+        for each in record["components"]:
+            best = (f"{cell(f['feature'])} {f['weight']:+.3g}" for f in each["top"])
+            rows.append([each["component"], ", ".join(best)])
+        lines += ["", table(["component", "top features"], rows, right=(0,))]
     if fitted.how.get("stability") and top:
-        lines += stability_lines(fitted.how["stability"], fitted.features.n_features, top)
+        lines += stability_lines(fitted, top)
     if place is not None:
         from eigenkit.report.model_page import model_html
 
@@ -90,11 +94,6 @@ def _views(model: Model) -> list[dict[str, Any]]:
     ]
 
 
-def _view_words(view: dict[str, Any]) -> str:
-    share = f", weight {view['weight']:.3f}" if "weight" in view else ""
-    return f"{view['view']} ({counted(view['n_features'], 'feature')}{share})"
-
-
 def summary(model: Model) -> str:
     """A model in one line."""
     d, how = describe(model), model.how
@@ -104,8 +103,11 @@ def summary(model: Model) -> str:
     parts.append(f"{len(d['targets'])} {what}")
     if d["n_components"]:
         chosen = " (by cross-validation)" if how.get("component_search") else ""
-        components = counted(d["n_components"], "component")
-        parts.append(f"{components}{chosen}{_other_than_predicts(model)}")
+        method = find(model.method)
+        # Classifiers such as LDA predict with all components, kept or not.
+        if method.kind == "classifier" and not method.picks_components:
+            chosen += " (predictions use all)" if how["params"].get("n_components") else ""
+        parts.append(f"{counted(d['n_components'], 'component')}{chosen}")
     if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")
@@ -114,34 +116,34 @@ def summary(model: Model) -> str:
     return clean(", ".join(parts))
 
 
-def _other_than_predicts(model: Model) -> str:
-    """A note on classifiers such as LDA, which predict with all components, kept or not."""
-    method, n = find(model.method), model.how["params"].get("n_components")
-    alone = method.kind == "classifier" and not method.picks_components
-    return " (predictions use all)" if alone and n is not None else ""
-
-
-def skipped_lines(bad: Skipped, model: Model) -> list[str]:
-    """How many bad rows were skipped, and why."""
-    if not bad.n:
-        return []
-    rows = f"bad rows skipped: {bad.n} of {bad.n + model.how['n_rows']}, the first of them:"
-    first = [f"- {clean(message)}" for message in bad.messages()[:5]]
-    return [rows, *first, *([f"in all: {clean(bad.words())}"] if bad.n > len(first) else [])]
+def outcome_lines(bad: Skipped, model: Model) -> list[str]:
+    """How many bad rows were skipped, and why; and the model."""
+    lines = []
+    if bad.n:
+        rows = bad.n + model.how["n_rows"]
+        lines = [f"bad rows skipped: {bad.n} of {rows}, the first of them:"]
+        lines += [f"- {clean(message)}" for message in bad.messages()[:5]]
+        lines += [f"in all: {clean(bad.words())}"] if bad.n >= len(lines) else []
+    return [*lines, summary(model)]
 
 
 def quality_lines(model: Model) -> list[str]:
     """The results of cross-validation, one line each."""
     how = model.how
     searches = {"components": how.get("component_search"), "alpha": how.get("alpha_search")}
-    lines = [_chosen_line(what, search) for what, search in searches.items() if search]
-    chosen = [what for what, search in searches.items() if search]
+    lines, made = [], {what: search for what, search in searches.items() if search}
+    for what, search in made.items():
+        tried, best = len(search["mean_score"]), max(search["mean_score"])
+        line = f"{what} chosen among {tried} by {search['score']} {best:.3f}"
+        if search.get("at_the_end"):
+            line += ", which still rises at the end of the grid: try larger or smaller --alphas"
+        lines.append(line)
     quality, grouped = how.get("quality"), "groups" in how
     if quality:
         measured = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
         found = f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation"
         found += f", rows of one {clean(how['groups']['column'])} together" if grouped else ""
-        found += _chosen_where(chosen, quality.get("nested")) if chosen else ""
+        found += _chosen_where(list(made), quality.get("nested")) if made else ""
         return [*lines, found, *_no_better(quality)]
     why = "the rows were read in blocks" if how.get("in_blocks") else how.get("unmeasured")
     because = f" ({clean(why).rstrip('.')})" if why else ""
@@ -163,14 +165,6 @@ def _no_better(quality: dict[str, Any]) -> list[str]:
     return [f"this is no better than {how[quality['score']]}"]
 
 
-def _chosen_line(what: str, search: dict[str, Any]) -> str:
-    tried, best = len(search["mean_score"]), max(search["mean_score"])
-    line = f"{what} chosen among {tried} by {search['score']} {best:.3f}"
-    if search.get("at_the_end"):
-        line += ", which still rises at the end of the grid: try larger or smaller --alphas"
-    return line
-
-
 def _chosen_where(chosen: list[str], nested: bool | None) -> str:
     """Whether the choice was made without the rows that were held out."""
     what = " and ".join(chosen)
@@ -186,19 +180,24 @@ def _chosen_where(chosen: list[str], nested: bool | None) -> str:
 def _facts(model: Model) -> dict[str, str]:
     """How the model was fitted: the facts that apply to it."""
     how, d = model.how, describe(model)
-    text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
+    views = []
+    for view in d["views"]:
+        share = f", weight {view['weight']:.3f}" if "weight" in view else ""
+        views.append(f"{view['view']} ({counted(view['n_features'], 'feature')}{share})")
+    groups, skipped = how.get("groups"), how.get("skipped") or {"n": 0}
+    reasons = ", ".join("{n} {reason}".format(**each) for each in skipped.get("reasons", ()))
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
         "read with": shlex.join(
             w for told in how.get("told", {}).items() for w in o.said_again(*told)
         ),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
-        "kept together": _group_words(how),
-        "bad rows skipped": _skipped_words(how),
+        "kept together": groups and f"rows of one {groups['column']!r} ({groups['n']} groups)",
+        "bad rows skipped": f"{skipped['n']} ({reasons})" if skipped["n"] else "",
         "followed": "rows that came later are counted" if "followed" in how else "",
         "targets": listed(model.target.names, 20, cell),
-        "text": text,
-        "views": ", ".join(map(_view_words, d["views"])),
+        "text": ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text),
+        "views": ", ".join(views),
         "scaling": how["scale"],
         "missing values": how["missing"],
         "parameters": ", ".join(f"{k}={v}" for k, v in how["params"].items() if v is not None),
@@ -207,20 +206,6 @@ def _facts(model: Model) -> dict[str, str]:
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def _group_words(how: dict[str, Any]) -> str:
-    """Which rows were kept together in all folds."""
-    groups = how.get("groups")
-    return f"rows of one {groups['column']!r} ({groups['n']} groups)" if groups else ""
-
-
-def _skipped_words(how: dict[str, Any]) -> str:
-    """How many bad rows were skipped, and why."""
-    told = how.get("skipped") or {"n": 0}
-    if not told["n"]:
-        return ""
-    return f"{told['n']} ({', '.join('{n} {reason}'.format(**each) for each in told['reasons'])})"
 
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:
@@ -237,46 +222,24 @@ def top_features(model: Model, top: int) -> list[dict[str, Any]]:
     return found
 
 
-def _components_table(components: Iterable[dict[str, Any]]) -> str:
-    rows = [
-        [c["component"], ", ".join(f"{cell(f['feature'])} {f['weight']:+.3g}" for f in c["top"])]
-        for c in components
-    ]
-    return table(["component", "top features"], rows, right=(0,))
-
-
 # -- stability --------------------------------------------------------------------------
 
-# Said of whatever needs the rows more than once.
-IN_MEMORY = "it needs all rows in memory."
 
-
-def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> None:
-    """Refuse --stability without all rows in memory, or with missing values."""
-    if resamples is None:
-        return
-    if in_blocks:
-        raise o.bad("--stability", IN_MEMORY)
-    if missing == "keep":
-        raise o.bad("--stability", "it cannot be combined with --missing keep.")
-
-
-def with_stability(
-    model: Model, data: Data, resamples: int, seed: int, advance: Callable[[int, int, str], None]
-) -> Model:
+def with_stability(model: Model, data: Data, resamples: int, seed: int) -> Model:
     """The model, with what resampling says about the weights of its features."""
     from eigenkit.analysis import bootstrap
 
     path, block = data.source.path, data.block()
-    found = bootstrap(
-        model.estimator,
-        model.features.matrix(path, block),
-        model.target.encode(path, block.labels),
-        groups=groups_in(data.source, block),
-        n_bootstraps=resamples,
-        random_state=seed,
-        progress=advance,
-    )
+    with progress("resampling") as advance:
+        found = bootstrap(
+            model.estimator,
+            model.features.matrix(path, block),
+            model.target.encode(path, block.labels),
+            groups=groups_in(data.source, block),
+            n_bootstraps=resamples,
+            random_state=seed,
+            progress=advance,
+        )
     told = _told(found, model.features.feature_names())
     return replace(model, how={**model.how, "stability": told})
 
@@ -284,18 +247,13 @@ def with_stability(
 def _told(found: Any, names: list[str]) -> dict[str, Any]:
     """Plain values: for every component, the features that are selected most often."""
     weights, components = found.weights, []
+    columns = {"weight": weights.estimate, "lower": weights.lower, "upper": weights.upper}
+    columns |= {"selected": found.selection, "takes_part": found.takes_part}
     for j in range(weights.estimate.shape[1]):
         size = np.abs(weights.estimate[:, j])
         order = np.lexsort((-size, ~found.takes_part[:, j], -found.selection[:, j]))[:_MOST]
         rows = [
-            {
-                "feature": names[i],
-                "weight": weights.estimate[i, j],
-                "lower": weights.lower[i, j],
-                "upper": weights.upper[i, j],
-                "selected": found.selection[i, j],
-                "takes_part": found.takes_part[i, j],
-            }
+            {"feature": names[i], **{what: values[i, j] for what, values in columns.items()}}
             for i in order
         ]
         n = int(found.takes_part[:, j].sum())
@@ -305,21 +263,45 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
     return dict(to_dict({"resamples": found.n_bootstraps, **told}))
 
 
-def stability_lines(stability: dict[str, Any], n_features: int, top: int) -> list[str]:
+def stability_lines(model: Model, top: int) -> list[str]:
     """For reading: a table of the most stable features of every component."""
     from eigenkit.report.model_page import stability_cells, stability_titles
 
+    stability, n = model.how["stability"], model.features.n_features
     lines = ["", f"stability over {stability['resamples']} resamples of the rows:"]
     for group in stability["tied"]:
         which = ", ".join(map(str, group))
         lines.append(f"components {which} cannot be told apart: their weights have no intervals")
-    rows = []
+    rows: list[list[str]] = []
     for c in stability["components"]:
-        lines.append(
-            f"component {c['component']}: {c['n_taking_part']} of {n_features} features take part"
-        )
-        rows += [
-            [str(c["component"]), cell(f["feature"]), *stability_cells(f)]
-            for f in c["features"][:top]
-        ]
+        number = str(c["component"])
+        lines.append(f"component {number}: {c['n_taking_part']} of {n} features take part")
+        rows += ([number, cell(f["feature"]), *stability_cells(f)] for f in c["features"][:top])
     return [*lines, table(stability_titles(stability), rows, right=(0, 2, 3, 4))]
+
+
+# -- for other programs ------------------------------------------------------------------
+
+
+def export(given: o.Given) -> Result:
+    model, onnx, csv = given.model, given.onnx, given.csv
+    if onnx is None and csv is None:
+        raise o.bad("--onnx", "nothing to write: give --onnx FILE or --csv FILE.")
+    from eigenkit.models._affine import onnx_bytes, weight_table
+
+    wrote = [str(place) for place in o.outputs([model], given.force, onnx, csv) if place]
+    fitted = load(model)
+    if fitted.features.missing == "keep":
+        warnings.warn(
+            f"{model} skips missing values, but the exported model cannot: it is right for "
+            "complete rows, and gives NaN for others.",
+            stacklevel=2,
+        )
+    if onnx is not None:
+        data = onnx_bytes(fitted)
+        with atomic(onnx) as stream:
+            stream.write(data)
+    if csv is not None:
+        with atomic(csv) as stream:
+            weight_table(fitted, stream)
+    return Result({"wrote": wrote}, "\n".join(f"wrote {clean(place)}" for place in wrote))

@@ -13,30 +13,25 @@ import click
 from eigenkit.cli._parsing import Argument, Option
 
 DATA = Argument(
-    "CSV, TSV, svmlight, ARFF, NPZ or Parquet, also in gzip or bz2; - is standard input.",
-    required=True,
+    "CSV, TSV, svmlight, ARFF, NPZ or Parquet, also in gzip or bz2; - is standard input."
 )
-MODEL = Argument("A model written by fit.", required=True)
-MODEL_OUT = Option("The model file to write.", "--out", "-o", required=True)
-METHOD = Option("The method; eigenkit methods lists all.", "--method", "-m", default="cca")
+MODEL = Argument("A model written by fit.")
+MODEL_OUT = Option("The model file to write.", "-o", required=True)
+METHOD = Option("The method; eigenkit methods lists all.", "-m", default="cca")
 FORCE = Option("Replace an output that exists.", default=False)
 KEEP_FORMULAS = Option(
     "Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, because a "
     "spreadsheet would run it.",
     default=False,
 )
-RANDOM_STATE = Option(
-    "Seed of all random choices.", "--random-state", "--seed", default=0, min=0, max=2**32 - 1
-)
+RANDOM_STATE = Option("Seed of all random choices.", "--seed", default=0, min=0, max=2**32 - 1)
 COMPONENTS = Option(
     "Number of components, or cv to choose it by cross-validation; by default all, and cv for "
-    "methods that need a number, such as PLS.",
-    "--components",
+    "methods that need a number, such as PLS."
 )
 SET = Option(
     "Another parameter of the method: name=value, with numbers, true, false, null, text, or "
     "several numbers separated by commas.",
-    "--set",
     multiple=True,
 )
 ON_ERROR = Option("What to do about bad rows: raise an error, or skip them.", default="raise")
@@ -47,11 +42,11 @@ Given = SimpleNamespace
 Group = dict[str, Option]
 # Those of every command.
 TALKING: Group = {
-    "as_json": Option("Print the result as one JSON object.", "--json", default=False),
+    "json": Option("Print the result as one JSON object.", default=False),
     "debug": Option("Show where an error came from.", default=False),
 }
 READING: Group = {
-    "format_": Option("Format of the file, if it cannot be detected.", "--format"),
+    "format_": Option("Format of the file, if it cannot be detected."),
     "delimiter": Option(
         "What separates columns: a character, or comma, tab, semicolon, pipe, space."
     ),

@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
-
 
 def width() -> int:
     """The width of the terminal in columns, or 100 where there is none."""
@@ -24,25 +22,25 @@ def print_error(message: str, code: int) -> None:
 
 
 class Option:
-    """An option, named after its parameter unless it has ``names``, and of the type of its default.
+    """An option, named after its parameter and of the type of its default; ``others`` name it, too.
 
-    ``more`` are the limits of a number (``min``, ``max_open``, ...), and settings of click.
+    ``more`` are the limits of a number (``min``, ``max_open``, ...), and settings of click. What is
+    not off already can be turned ``off``.
     """
 
     def __init__(
-        self, words: str, *names: str, kind: Any = str, default: Any = None, **more: Any
+        self, words: str, *others: str, kind: Any = str, default: Any = None, **more: Any
     ) -> None:
-        self.words, self.names, self.default = words, names, default
+        self.words, self.others, self.default = words, others, default
         self.kind = kind if default is None else type(default)
+        self.off = more.pop("off", self.kind is bool and default is not False)
         self.limits = {key: more.pop(key) for key in [*more] if key.startswith(("min", "max"))}
-        self.more = more if "required" in more else {"default": default, **more}
+        self.more = more if more.get("required") else {"default": default, **more}
 
     def made(self, name: str) -> click.Parameter:
         """The option of click for a parameter."""
-        dashed, flag = name.replace("_", "-"), self.kind is bool
-        # Only what is not off already can be turned off.
-        off = f"/--no-{dashed}" if flag and self.default is not False else ""
-        names = self.names or (f"--{dashed}{off}",)
+        dashed, flag = name.rstrip("_").replace("_", "-"), self.kind is bool
+        names = f"--{dashed}/--no-{dashed}" if self.off else f"--{dashed}", *self.others
         ranges = {int: click.IntRange, float: click.FloatRange}
         kind = ranges[self.kind](**self.limits) if self.limits else self.kind
         given = {"is_flag": True} if flag else {"type": kind}
@@ -51,6 +49,9 @@ class Option:
 
 class Argument(Option):
     """A positional argument."""
+
+    def __init__(self, words: str, *, required: bool = True, **more: Any) -> None:
+        super().__init__(words, required=required, **more)
 
     def made(self, name: str) -> click.Parameter:
         """The argument of click for a parameter."""
@@ -81,6 +82,10 @@ class _Described(click.Command):
 
     context_class = _Context
 
+    def __init__(self, name: str, **more: Any) -> None:
+        settings = {"help_option_names": ["-h", "--help"], "show_default": True}
+        super().__init__(name, context_settings=settings, **more)
+
     def get_short_help_str(self, limit: int = 45) -> str:
         """The whole first sentence: the list of commands is wrapped, so nothing has to be cut."""
         return super().get_short_help_str(1000)
@@ -92,7 +97,7 @@ class Group(_Described, click.Group):
     def __init__(
         self, name: str, makers: Mapping[str, Callable[[str], click.Command]], **more: Any
     ) -> None:
-        super().__init__(name, context_settings=SETTINGS, **more)
+        super().__init__(name, **more)
         self.makers = makers
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -156,15 +161,3 @@ def _repeated(option: str, args: list[str]) -> list[str]:
             found.append(option)
         found.append(word)
     return found
-
-
-def command(
-    name: str, options: Mapping[str, Option], run: Callable[..., None], help: str | None
-) -> click.Command:
-    """The command that calls a function with what is given for each of its parameters."""
-
-    def call(**values: Any) -> None:
-        run(**{k: (list(v) or None) if isinstance(v, tuple) else v for k, v in values.items()})
-
-    params = [option.made(key) for key, option in options.items()]
-    return Command(name, params=params, callback=call, help=help, context_settings=SETTINGS)

@@ -8,11 +8,11 @@ from typing import Any
 from eigenkit.analysis import PermutationTest, permutation_test
 from eigenkit.analysis._sides import check_testable
 from eigenkit.analysis.permutation import STATISTICS
+from eigenkit.cli import _data
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
-from eigenkit.cli._data import checked_views, found_line, load_data, reading, rows_of
 from eigenkit.cli._fit import parameters
-from eigenkit.estimators.registry import METHODS, Method, find, view_params
+from eigenkit.estimators.registry import METHODS, Method, view_params
 from eigenkit.files._checks import groups_in
 from eigenkit.files._targets import target_in
 from eigenkit.models._features import learn_features, view_columns
@@ -21,15 +21,15 @@ from eigenkit.models._fitting import check_target
 
 def significance(given: o.Given) -> Result:
     data, name = given.data, o.method_name(given.method)
-    options = reading(given)
+    options = _data.reading(given)
     o.choice("--statistic", given.statistic, STATISTICS)
-    chosen = _testable(find(name))
+    chosen = _testable(name)
     params = parameters(chosen, given.set_, alpha=given.alpha, n_components=given.components)
     if given.missing == "keep":
         raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
-    views = checked_views(given, [name])
-    whole = load_data(data, options, given.missing)
-    block, source = rows_of(whole), whole.source
+    views = _data.checked_views(given, [name])
+    whole = _data.load_data(data, options, given.missing)
+    block, source = _data.rows_of(whole), whole.source
     y = None
     if not chosen.needs_views:
         target = target_in(source, block.labels, given.task)
@@ -53,16 +53,16 @@ def significance(given: o.Given) -> Result:
             n_jobs=given.jobs,
             progress=advance,
         )
-    head, level = found_line(data, source.found), given.level
+    head, level = _data.found_line(data, source.found), given.level
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
 
-def _testable(method: Method) -> Method:
-    """The method, if its components can be tested."""
-    if not _can_be_tested(method):
-        able = ", ".join(name for name, other in METHODS.items() if _can_be_tested(other))
-        raise o.bad("--method", f"components of {method.name} cannot be tested: use one of {able}.")
-    return method
+def _testable(name: str) -> Method:
+    """The method of that name, if its components can be tested."""
+    if not _can_be_tested(METHODS[name]):
+        able = ", ".join(key for key, method in METHODS.items() if _can_be_tested(method))
+        raise o.bad("--method", f"components of {name} cannot be tested: use one of {able}.")
+    return METHODS[name]
 
 
 def _can_be_tested(method: Method) -> bool:

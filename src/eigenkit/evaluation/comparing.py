@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,14 @@ import numpy as np
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Detail
-from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.record import model_from_dict, to_dict
-from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
+from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
-from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial, worth_rehearsing
+from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
+from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial
 from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 
-Step = tuple[int, str]
 Progress = Callable[[int, int, str], None]
 Forecast = Callable[[float, float, int], None]
 
@@ -170,7 +168,7 @@ def evaluate(
         steps.guess(forecast)
     done = steps.run(progress or (lambda done, total, message: None))
     methods_done = [
-        summarize(key, estimator, key in plain, *done[key], samples, points, data.shown)
+        summarize(key, estimator, key in plain, done[key], samples, points, data.shown)
         for key, estimator in everything.items()
     ]
     kept.forget()
@@ -202,8 +200,8 @@ class _Steps:
     points: Points
     kept: KeptSteps
 
-    def run(self, tell: Progress) -> dict[str, tuple[list[Outcome], Model | None]]:
-        """For every method, the outcomes of all splits and the model of the first."""
+    def run(self, tell: Progress) -> dict[str, list[Outcome]]:
+        """For every method, the outcomes of all splits; the first holds its model for drawing."""
         n = len(self.splits)
         order = [(i, key) for i in range(n) for key in self.methods]
         for done, (i, key) in enumerate(order):
@@ -211,27 +209,23 @@ class _Steps:
                 tell(done, len(order), f"split {i + 1} of {n}: {key}")
                 self._step(i, key)
         tell(len(order), len(order), "done")
-        found = {}
-        for key in self.methods:
-            outcomes, (model, *_) = zip(*(self.kept[i, key] for i in range(n)), strict=True)
-            found[key] = (list(outcomes), model)
-        return found
+        return {key: [self.kept[i, key] for i in range(n)] for key in self.methods}
 
     def guess(self, tell: Forecast) -> None:
         """Say how long the remaining work will take, if it is long."""
         left = len(self.splits) - len(self.kept) / len(self.methods)
-        if left > 0 and worth_rehearsing(self.samples, self.splits[0]):
-            methods = self.methods.values()
-            low, high, rows = rehearse(methods, self.samples, self.splits[0], self.plan)
+        methods, first = self.methods.values(), self.splits[0]
+        if left > 0 and (bounds := rehearse(methods, self.samples, first, self.plan)):
+            low, high, rows = bounds
             tell(left * low, left * high, rows)
 
     def _step(self, i: int, key: str) -> None:
         outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan)
-        model = None
-        if i == 0 and outcome.error is None:
-            model = describe_model(outcome.model, self.samples, self.splits[0], self.points)
         # A model may be large, and there may be many.
-        self.kept.add(i, key, replace(outcome, model=None), model)
+        model, outcome.model = outcome.model, None
+        if i == 0 and outcome.error is None:
+            outcome.model = describe_model(model, self.samples, self.splits[0], self.points)
+        self.kept.add(i, key, outcome)
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:
@@ -268,9 +262,9 @@ def identity(*parts: Any) -> str:
     return digest.hexdigest()[:32]
 
 
-class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
-    """Outcomes and models by split and method, in memory and, with a path, in a file, from which
-    an interrupted run continues.
+class KeptSteps(dict[tuple[int, str], Outcome]):
+    """Outcomes by split and method, in memory and, with a path, in a file, from which an
+    interrupted run continues.
 
     The file has a line of JSON for every step, after one that identifies the run. A line that a
     crash has cut short counts as not done, and so do all that follow. The file of a run with
@@ -282,19 +276,23 @@ class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
         self.path = None if path is None else Path(path)
         if self.path is None:
             return
+        there = self.path.read_text("utf-8", "replace").split("\n") if self.path.exists() else [""]
         lines = [json.dumps({"run": run})]
-        for line, step, value in self._read(run):
-            self[step] = value
-            lines.append(line)
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            if json.loads(there[0]).get("run") == run:
+                for line in there[1:]:
+                    found = json.loads(line)
+                    self[int(found["split"]), str(found["method"])] = _step(found)
+                    lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    def add(self, split: int, method: str, outcome: Outcome, model: Model | None) -> None:
+    def add(self, split: int, method: str, outcome: Outcome) -> None:
         """Keep a step; it is in the file when this returns."""
-        self[split, method] = (outcome, model)
+        self[split, method] = outcome
         if self.path is None:
             return
-        line = {"split": split, "method": method, "outcome": dataclasses.asdict(outcome)}
-        line["model"] = to_dict(model)
+        plain = asdict(replace(outcome, model=None))
+        line = {"split": split, "method": method, "outcome": plain, "model": to_dict(outcome.model)}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
@@ -305,26 +303,13 @@ class KeptSteps(dict[Step, tuple[Outcome, Model | None]]):
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
-    def _read(self, run: str) -> Iterator[tuple[str, Step, tuple[Outcome, Model | None]]]:
-        assert self.path is not None
-        if not self.path.exists():
-            return
-        first, *lines = self.path.read_text(encoding="utf-8", errors="replace").split("\n")
-        try:
-            if json.loads(first).get("run") != run:
-                return
-            for line in lines:
-                yield line, *_step(json.loads(line))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return
 
-
-def _step(found: dict[str, Any]) -> tuple[Step, tuple[Outcome, Model | None]]:
+def _step(found: dict[str, Any]) -> Outcome:
     outcome = Outcome(**found["outcome"])
     if outcome.detail is not None:
         outcome.detail = Detail(**outcome.detail)  # type: ignore[arg-type]
-    model = None if found["model"] is None else model_from_dict(found["model"])
-    return (int(found["split"]), str(found["method"])), (outcome, model)
+    outcome.model = None if found["model"] is None else model_from_dict(found["model"])
+    return outcome
 
 
 # -- parameters ------------------------------------------------------------------------

@@ -72,10 +72,12 @@ def score_numbers(Y: Array, P: Array) -> Array:
 
 def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
     """Every metric of METRICS."""
+    macro, micro = rates_of(Y, P), rates(np.sum(Y * P), np.sum(P), np.sum(Y))
     return {
         "auc": mean_auc(Y, S, otherwise=np.nan),
         "accuracy": float(np.mean(np.all(Y == P, axis=1))),
-        **_precision_recall(Y, P),
+        **{f"{name}_macro": float(values.mean()) for name, values in macro.items()},
+        **{f"{name}_micro": float(value) for name, value in micro.items()},
         "ranking_loss": ranking_loss(Y, S),
         "hamming_loss": float(np.mean(Y != P)),
         "coverage": coverage(Y, S),
@@ -155,12 +157,6 @@ def coverage(Y: Array, S: Array) -> float:
     """Mean number of top-ranked labels that are needed to include all that a sample carries."""
     lowest = np.min(np.where(Y != 0, S, np.inf), axis=1, keepdims=True)
     return float(np.mean(np.sum(lowest <= S, axis=1)))
-
-
-def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
-    macro, micro = rates_of(Y, P), rates(np.sum(Y * P), np.sum(P), np.sum(Y))
-    found = {f"{name}_macro": float(values.mean()) for name, values in macro.items()}
-    return found | {f"{name}_micro": float(value) for name, value in micro.items()}
 
 
 def rates_of(Y: Array, P: Any) -> dict[str, Array]:

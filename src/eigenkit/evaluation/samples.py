@@ -13,15 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from eigenkit.data import stored
-from eigenkit.estimators._encoding import (
-    as_labels,
-    check_classes,
-    check_groups,
-    check_indicator,
-    check_numeric_Y,
-    class_numbers,
-    indicator_matrix,
-)
+from eigenkit.estimators import _encoding
 from eigenkit.estimators._validation import check_X, numbers_in
 from eigenkit.estimators.splits import Split, k_fold, partition
 from eigenkit.shell import check_count, counted
@@ -61,9 +53,7 @@ class Samples:
 
     def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[Part]:
         """X and Y of the training and of the test rows, prepared by the training rows alone."""
-        if self.prepare is None:
-            return [self.part(rows) for rows in split]
-        prepared = self.prepare(self.X[split[0]])
+        prepared = self.prepare(self.X[split[0]]) if self.prepare else lambda X: X
         return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
     def some_of(self, split: Split, share: float, rng: np.random.Generator) -> Split:
@@ -94,15 +84,15 @@ def read_samples(
     """Arrays, frames or sparse matrices as :class:`Samples`; bad input is one sentence."""
     features, names = (getattr(table, "columns", None) for table in (X, Y))
     X = X if prepare else check_X(BaseEstimator(), X, reset=True, min_samples=4)
-    n, labels = X.shape[0], as_labels(Y)
+    n, labels = X.shape[0], _encoding.as_labels(Y)
     if numbers:
-        matrix = check_numeric_Y(labels, n).astype(np.float64, copy=False).reshape(n, -1)
+        matrix = _encoding.check_numeric_Y(labels, n).astype(np.float64, copy=False).reshape(n, -1)
     elif labels.ndim == 1:
-        y = check_classes(labels, n, instead="give a 0/1 matrix")
+        y = _encoding.check_classes(labels, n, instead="give a 0/1 matrix")
         names = np.unique(y)
-        matrix = indicator_matrix(class_numbers(y, names), len(names)).toarray()
+        matrix = _encoding.indicator_matrix(_encoding.class_numbers(y, names), len(names)).toarray()
     else:
-        matrix = check_indicator(labels, n)
+        matrix = _encoding.check_indicator(labels, n)
     if not numbers and not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
         raise ValueError(
             "every label in y is on all samples or on none: give labels that tell samples apart."
@@ -115,7 +105,7 @@ def read_samples(
         not numbers and matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
         prepare,
         numbers,
-        None if groups is None else check_groups(groups, n),
+        None if groups is None else _encoding.check_groups(groups, n),
     )
 
 

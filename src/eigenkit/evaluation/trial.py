@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,9 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, search_alphas
 from eigenkit.estimators.splits import Split, k_fold
+from eigenkit.evaluation import metrics
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components, detail_of
-from eigenkit.evaluation.metrics import (
-    NUMBER_METRICS,
-    mean_known,
-    mean_r2,
-    metrics_of,
-    r2_by_least_squares,
-    score_all,
-    score_numbers,
-    score_one,
-)
 from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.numerics.linalg import Array
 
@@ -63,7 +53,8 @@ class Plan:
 class Outcome:
     """What one method did on one split; ``error`` is its sentence if it failed.
 
-    All but the model are plain values, so that an interrupted run can be continued.
+    All but the model are plain values, so that an interrupted run can be continued. The model is
+    the fitted one, until it is described.
     """
 
     scores: dict[str, float] = field(default_factory=dict)
@@ -78,17 +69,13 @@ class Outcome:
     error: str | None = None
 
 
-def run_labels(
+def _run_labels(
     estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
 ) -> None:
     """Labels: choose alpha, project, classify, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
     single = samples.single
-    target = partial(target_for, estimator, single=single)
-    estimator = choose_components(estimator, samples, split[0], outcome, target)
-    if plan.alphas and hasattr(estimator, "transform") and "alpha" in estimator.get_params():
-        judge = partial(_score_of, single=single, plan=plan)
-        estimator = choose_alpha(estimator, samples, split[0], plan, outcome, target, judge)
+    estimator = _with_choices(estimator, samples, split[0], plan, outcome)
     with clock(outcome, "fit"):
         fitted = fit_one(estimator, X, Y, single)
     Z: Any = None
@@ -102,7 +89,7 @@ def run_labels(
     if not np.all(np.isfinite(S)):
         raise ValueError("the scores hold numbers that are not finite.")
     outcome.model = fitted
-    outcome.scores = score_all(Y_new, S, P)
+    outcome.scores = metrics.score_all(Y_new, S, P)
     if not plan.detail:
         return
     outcome.detail = detail_of(Y_new, S, P, split[1], single)
@@ -110,14 +97,14 @@ def run_labels(
 
         def auc_with(l: int) -> float:
             found = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], single, plan.scale)
-            return score_one("auc", Y_new, *found)
+            return metrics.score_one("auc", Y_new, *found)
 
         outcome.detail.by_components = by_components(Z, auc_with)
 
 
 def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
     """Run a method on a split; its errors and warnings become part of the outcome."""
-    outcome, run = Outcome(), run_numbers if samples.numbers else run_labels
+    outcome, run = Outcome(), _run_numbers if samples.numbers else _run_labels
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
@@ -129,21 +116,19 @@ def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Out
     return outcome
 
 
-def worth_rehearsing(samples: Samples, split: Split) -> bool:
-    """Whether a run is so long that a rehearsal on a few rows adds little to it."""
-    n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
-    return n >= _MANY_ROWS or (n >= 4 * _FEW_ROWS and numbers >= _MANY_NUMBERS)
-
-
 def rehearse(
     methods: Iterable[Any], samples: Samples, split: Split, plan: Plan
-) -> tuple[float, float, int]:
+) -> tuple[float, float, int] | None:
     """Bounds on the seconds that all methods need for a split, and the rows they are based on.
 
     Two trials with one alpha, on a few rows and on more, show how the time grows. Extrapolating it
-    by a power of the number of rows and by a line gives the two bounds.
+    by a power of the number of rows and by a line gives the two bounds. None for a run so short
+    that the trials would add much to it.
     """
-    n, rng = len(split[0]), np.random.default_rng(plan.seed)
+    n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
+    if n < _MANY_ROWS and (n < 4 * _FEW_ROWS or numbers < _MANY_NUMBERS):
+        return None
+    rng = np.random.default_rng(plan.seed)
     sizes, m = (max(_FEW_ROWS, n // _SHARE) // 4, max(_FEW_ROWS, n // _SHARE)), len(plan.alphas)
     few = [samples.some_of(split, size / n, rng) for size in sizes]
     one = replace(plan, alphas=plan.alphas[m // 2 :][:1])
@@ -190,6 +175,13 @@ def target_for(estimator: Any, Y: Array, single: bool) -> Array:
     return Y
 
 
+def _target(estimator: Any, samples: Samples, Y: Array) -> Array:
+    """What an estimator is fitted to: one column of numbers is flat."""
+    if samples.numbers:
+        return Y[:, 0] if Y.shape[1] == 1 else Y
+    return target_for(estimator, Y, samples.single)
+
+
 def project_rows(fitted: Any, X: Any) -> Any:
     """Scores of rows: a dense matrix, or X itself without a projection."""
     if isinstance(fitted, str):
@@ -201,47 +193,35 @@ def project_rows(fitted: Any, X: Any) -> Any:
 # -- the choice of components and alpha ------------------------------------------------
 
 
-def choose_components(
-    estimator: Any,
-    samples: Samples,
-    rows: Array,
-    outcome: Outcome,
-    target: Callable[[Array], Array],
+def _with_choices(
+    estimator: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome
 ) -> Any:
-    """The choice of a search for the number of components; other estimators are returned as is.
-
-    A search gets the training rows as they are, and its folds learn how rows become features.
-    """
-    if not hasattr(estimator, "choose"):
-        return estimator
-    with clock(outcome, "choose components"):
-        known = samples.X[rows], target(samples.Y[rows]), samples.prepare
-        return estimator.choose(*known, samples.groups_of(rows))
+    """The estimator with its number of components, if it searches for that, and with its alpha."""
+    if hasattr(estimator, "choose"):
+        with clock(outcome, "choose components"):
+            # The rows as they are: the folds of the search learn how rows become features.
+            known = samples.X[rows], _target(estimator, samples, samples.Y[rows]), samples.prepare
+            estimator = estimator.choose(*known, samples.groups_of(rows))
+    tunable = samples.numbers or hasattr(estimator, "transform")
+    if plan.alphas and tunable and "alpha" in estimator.get_params():
+        return choose_alpha(estimator, samples, rows, plan, outcome)
+    return estimator
 
 
 def choose_alpha(
-    estimator: Any,
-    samples: Samples,
-    rows: Array,
-    plan: Plan,
-    outcome: Outcome,
-    target: Callable[[Array], Array],
-    judge: Callable[[Any, Part, Part], float],
+    estimator: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome
 ) -> Any:
-    """The estimator with the alpha that does best on inner folds of the training rows alone.
-
-    ``target`` turns Y into what the estimator is fitted to, ``judge`` scores a model, given the
-    training and the test part of a fold.
-    """
-    sign = 1 if metrics_of(samples.kind)[plan.alpha_score][1] else -1
+    """The estimator with the alpha that does best on inner folds of the training rows alone."""
+    sign = 1 if metrics.metrics_of(samples.kind)[plan.alpha_score][1] else -1
 
     def scores_of(alphas: Sequence[float]) -> Array:
         found, rng = [], np.random.default_rng(plan.seed)
         given = samples.Y[rows], plan.inner_cv, rng, samples.groups_of(rows)
         for split in k_fold(*given, stratified=not samples.numbers):
             known, new = samples.parts((rows[split[0]], rows[split[1]]))
-            models = path_of_alphas(estimator, known[0], target(known[1]), alphas)
-            found.append([judge(model, known, new) for model in models])
+            y = _target(estimator, samples, known[1])
+            models = path_of_alphas(estimator, known[0], y, alphas)
+            found.append([_score_of(model, known, new, samples, plan) for model in models])
         return sign * np.array(found)
 
     def choose(scores: Array) -> int:
@@ -258,41 +238,44 @@ def choose_alpha(
     return clone(estimator).set_params(alpha=outcome.alpha)
 
 
-def _score_of(model: Any, known: Part, new: Part, single: bool, plan: Plan) -> float:
-    (X, Y), (X_new, Y_new) = known, new
+def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) -> float:
+    (X, Y), (X_new, Y_new), single = known, new, samples.single
+    if samples.numbers:
+        return metrics.mean_r2(Y_new, _predicted(model, X_new, Y_new))
     Z, Z_new = project_rows(model, X), project_rows(model, X_new)
     if plan.alpha_classifier == "ridge":
         S, P = decide_by_ridge(Z, Y, Z_new, single)
     else:
         S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
-    return score_one(plan.alpha_score, Y_new, S, P)
+    return metrics.score_one(plan.alpha_score, Y_new, S, P)
 
 
 # -- numbers ----------------------------------------------------------------------------
 
 
-def run_numbers(
+def _run_numbers(
     estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
 ) -> None:
-    """One method on one split: choose alpha, fit, predict, measure."""
+    """Numbers: choose alpha, fit, predict, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
-    estimator = choose_components(estimator, samples, split[0], outcome, _flat)
-    if plan.alphas and "alpha" in estimator.get_params():
-        estimator = choose_alpha(estimator, samples, split[0], plan, outcome, _flat, _judge)
+    estimator = _with_choices(estimator, samples, split[0], plan, outcome)
     with clock(outcome, "fit"):
-        fitted = clone(estimator).fit(X, _flat(Y))
+        fitted = clone(estimator).fit(X, _target(estimator, samples, Y))
     with clock(outcome, "predict"):
         P = _predicted(fitted, X_new, Y_new)
     if not np.isfinite(P).all():
         raise ValueError("the predictions hold numbers that are not finite.")
     outcome.model = fitted
-    found = score_numbers(Y_new, P)
-    for name, row in zip(NUMBER_METRICS, found, strict=True):
-        outcome.scores[name] = mean_known(row)
+    for name, row in zip(metrics.NUMBER_METRICS, metrics.score_numbers(Y_new, P), strict=True):
+        outcome.scores[name] = metrics.mean_known(row)
         outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
     if plan.detail:
         outcome.detail = Detail(worst=_worst(Y_new, P, Y.std(axis=0), split[1]))
-        outcome.detail.by_components = _with_fewer(fitted, X, Y, X_new, Y_new)
+        if hasattr(fitted, "transform"):
+            Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
+            outcome.detail.by_components = by_components(
+                Z, lambda l: metrics.r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new)
+            )
         near = P[:, :MAX_RESPONSES].tolist()
         outcome.predicted = {str(i): row for i, row in zip(split[1], near, strict=True)}
 
@@ -308,22 +291,6 @@ def _worst(Y: Array, P: Array, unit: Array, rows: Array) -> list[list[Any]]:
     ]
 
 
-def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict[str, float]:
-    """R2 of least squares on the first components alone."""
-    if not hasattr(fitted, "transform"):
-        return {}
-    Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
-    return by_components(Z, lambda l: r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new))
-
-
-def _judge(model: Any, known: Part, new: Part) -> float:
-    return mean_r2(new[1], _predicted(model, *new))
-
-
 def _predicted(model: Any, X: Any, Y: Array) -> Array:
     """What is predicted for X, in the shape of Y."""
     return np.asarray(model.predict(X), dtype=np.float64).reshape(Y.shape)
-
-
-def _flat(Y: Array) -> Array:
-    return Y[:, 0] if Y.shape[1] == 1 else Y

@@ -27,8 +27,9 @@ from eigenkit.evaluation.record import (
     write_atomically,
     write_record,
 )
+from eigenkit.report import html
 from eigenkit.report.cells import listed, visible
-from eigenkit.report.html import document, page, policy
+from eigenkit.report.sections import body, figure_names
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
 from eigenkit.report.text import text_of, text_of_tables
 from eigenkit.shell import check_count
@@ -43,6 +44,8 @@ __all__ = [
     "write_html",
     "write_record",
 ]
+
+_SCRIPTS = ("theme.js", "look.js", "figures.js", "label_figures.js", "page.js")
 
 
 @described
@@ -87,7 +90,15 @@ def render_html(record: dict[str, Any]) -> str:
     >>> render_html(record).startswith("<!doctype html>")
     True
     """
-    return page(from_dict(record), record)
+    run, (library, packed) = from_dict(record), html.plotly()
+    script = html.one_scope(*map(html.asset, _SCRIPTS))
+    scripts = f"""<script type="application/json" id="record">{html.json_block(record)}</script>
+<script type="application/json" id="names">{html.json_block(figure_names(run))}</script>
+<script type="text/plain" id="plotly">{packed}</script>
+<script>{script}</script>
+"""
+    title = f"{visible(run.data.name)}: eigenkit report"
+    return html.document(title, body(run), html.policy(library, script), scripts)
 
 
 @described
@@ -142,7 +153,8 @@ def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
     str
     """
     runs = _runs(records)
-    return document(f"{listed(runs.names)}: eigenkit runs", runs_body(runs), policy())
+    title = f"{listed(runs.names)}: eigenkit runs"
+    return html.document(title, runs_body(runs), html.policy())
 
 
 def _runs(records: Mapping[str, dict[str, Any]]) -> Runs:

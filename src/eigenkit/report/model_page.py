@@ -5,18 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from eigenkit.report import html
 from eigenkit.report.cells import Table, facts_table, visible
-from eigenkit.report.html import document, policy
-from eigenkit.report.pieces import (
-    code,
-    folded,
-    line,
-    numbers,
-    paragraph,
-    table_html,
-    weights,
-    whole_body,
-)
 
 
 def model_html(
@@ -30,34 +20,31 @@ def model_html(
     how = record["fitted"]
     shown = {name: visible(value, 200) for name, value in facts.items()}
     settings = facts_table("Settings", shown, ("what", "value"))
+    by_alpha, by_number = how.get("alpha_search"), how.get("component_search")
     parts = [
         ("weights", "Components", _weights(record["components"])),
         ("stability", "Stability", _stability(how.get("stability"))),
         ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
-        ("alpha", "Choice of alpha", _search(how.get("alpha_search"), "alphas", "alpha")),
-        (
-            "search",
-            "Number of components",
-            _search(how.get("component_search"), "values", "components"),
-        ),
+        ("alpha", "Choice of alpha", _search(by_alpha, "alphas", "alpha")),
+        ("search", "Number of components", _search(by_number, "values", "components")),
         ("targets", "Targets", _targets(record["targets"])),
-        ("fitted", "How it was fitted", table_html(settings)),
-        ("next", "Next steps", "".join(code(visible(step, 600)) for step in steps)),
+        ("fitted", "How it was fitted", html.table_html(settings)),
+        ("next", "Next steps", "".join(html.code(visible(step, 600)) for step in steps)),
     ]
     first, *more = lines
     told = [f'<p class="lead">{escape(visible(first, 600))}</p>']
     told += [f'<p class="how">{escape(visible(words, 600))}</p>' for words in more]
     title = visible(str(record.get("name", record["method"])))
     skip = "fitted", "how it was fitted"
-    inside = whole_body(skip, title, "\n".join(told), _numbers(record), parts)
-    return document(f"{title}: eigenkit model", inside, policy())
+    inside = html.whole_body(skip, title, "\n".join(told), _numbers(record), parts)
+    return html.document(f"{title}: eigenkit model", inside, html.policy())
 
 
 def _numbers(record: dict[str, Any]) -> dict[str, str]:
-    how, found = record["fitted"], {}
-    found["rows"] = f"{how['n_rows']:,}"
-    found["features"] = f"{record['n_features']:,}"
-    found["targets"] = f"{len(record['targets']):,}"
+    how = record["fitted"]
+    sizes = {"rows": how["n_rows"], "features": record["n_features"]}
+    sizes["targets"] = len(record["targets"])
+    found = {name: f"{size:,}" for name, size in sizes.items()}
     if record["n_components"]:
         found["components"] = str(record["n_components"])
     if how["params"].get("alpha") is not None:
@@ -73,8 +60,8 @@ def _weights(components: list[dict[str, Any]]) -> str:
         f"Component {c['component']}": [(visible(f["feature"], 40), f["weight"]) for f in c["top"]]
         for c in components
     }
-    text = paragraph("The features with the largest weights; the sign is the direction.")
-    return f"{text}{weights(found)}" if found else ""
+    text = html.paragraph("The features with the largest weights; the sign is the direction.")
+    return f"{text}{html.weights(found)}" if found else ""
 
 
 def _stability(found: dict[str, Any] | None) -> str:
@@ -90,7 +77,7 @@ def _stability(found: dict[str, Any] | None) -> str:
         f"From fits on {found['resamples']} resamples of the rows: how often a weight is not zero, "
         "and an interval for it. Components that cannot be told apart have no intervals."
     )
-    return table_html(
+    return html.table_html(
         Table("Features by their stability", stability_titles(found), rows, n_text=2, note=note)
     )
 
@@ -112,9 +99,9 @@ def _spectrum(eigenvalues: list[float]) -> str:
         return ""
     places = [float(i + 1) for i in range(len(eigenvalues))]
     titles = ["component", "eigenvalue"]
-    drawn = line(places, eigenvalues, None, "Eigenvalues.", titles)
+    drawn = html.line(places, eigenvalues, None, "Eigenvalues.", titles)
     rows = [[str(i + 1), f"{v:.6g}"] for i, v in enumerate(eigenvalues)]
-    return f"<figure>{drawn}</figure>{numbers(Table('All eigenvalues', titles, rows))}"
+    return f"<figure>{drawn}</figure>{html.numbers(Table('All eigenvalues', titles, rows))}"
 
 
 def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
@@ -123,15 +110,17 @@ def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
     values, means = search[key], search["mean_score"]
     best = values[means.index(max(means))]
     titles = [words, search["score"]]
-    drawn = line(values, means, best, f"Score against {words}.", titles)
+    drawn = html.line(values, means, best, f"Score against {words}.", titles)
     rows = [
         [f"{value:g}", f"{mean:.4f} ± {std:.4f}"]
         for value, mean, std in zip(values, means, search["std_score"], strict=True)
     ]
     note = f"Mean and deviation over {search['folds']} folds; the large mark was chosen."
-    return f"<figure>{drawn}</figure>{numbers(Table(f'Every {words}', titles, rows, note=note))}"
+    table = Table(f"Every {words}", titles, rows, note=note)
+    return f"<figure>{drawn}</figure>{html.numbers(table)}"
 
 
 def _targets(names: list[str]) -> str:
     numbered = {str(i): visible(name) for i, name in enumerate(names, start=1)}
-    return folded("All targets", table_html(facts_table("Targets", numbered, ("number", "name"))))
+    table = facts_table("Targets", numbered, ("number", "name"))
+    return html.folded("All targets", html.table_html(table))

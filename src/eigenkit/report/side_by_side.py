@@ -8,7 +8,7 @@ from html import escape
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
 from eigenkit.report.cells import Table, listed, measured_all, visible
-from eigenkit.report.pieces import dots, table_html, whole_body
+from eigenkit.report.html import dots, table_html, whole_body
 from eigenkit.report.words import headline, interval, main_metric, main_words
 
 
@@ -51,14 +51,11 @@ class Runs:
 def told(runs: Runs) -> list[str]:
     """Sentences for the top: one for every run, and whether the runs can be compared."""
     lines = [f"{name}: {headline(run)}" for name, run in zip(runs.names, runs.runs, strict=True)]
-    seen = {run.data.fingerprint for run in runs.runs}
-    if len(seen) == 1:
-        lines.append("All runs saw the same data.")
-    elif runs.same_splits:
-        lines.append("The runs saw the same labels in the same splits, but other features.")
-    else:
-        lines.append("The runs saw different data or splits: compare their scores with care.")
-    return lines
+    if len({run.data.fingerprint for run in runs.runs}) == 1:
+        return [*lines, "All runs saw the same data."]
+    if runs.same_splits:
+        return [*lines, "The runs saw the same labels in the same splits, but other features."]
+    return [*lines, "The runs saw different data or splits: compare their scores with care."]
 
 
 def runs_tables(runs: Runs) -> list[Table]:
@@ -85,8 +82,7 @@ def _differences(runs: Runs) -> list[Table]:
     for name, run in zip(runs.names[1:], runs.runs[1:], strict=True):
         for method in runs.methods:
             a, b = (runs.score(method, r, metric) for r in (run, first))
-            gap = interval(first, a, b)
-            if gap is not None:
+            if gap := interval(first, a, b):
                 rows.append([visible(method), name, *gap.cells()])
     columns = ["method", "run", f"more than {runs.names[0]}", "95 % interval", "clear"]
     note = "Differences on the same splits; intervals allow for training samples that they share."

@@ -9,12 +9,12 @@ import numpy as np
 from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
-from eigenkit.report.alike import natural
 from eigenkit.report.cells import (
     NOTHING,
     Table,
     facts_table,
     measured_all,
+    natural,
     number,
     seconds,
     short,
@@ -166,15 +166,16 @@ def co_occurrence(run: Run) -> Table:
     """The pairs of labels that occur together most often."""
     k = len(run.data.shown)
     C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
-    first, second = np.triu_indices(len(C), 1)
-    order = np.argsort(-C[first, second], kind="stable")[:_MOST_PAIRS]
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
-    rows = [
-        [names[first[i]], names[second[i]], f"{C[first[i], second[i]]:,}"]
-        for i in order
-        if C[first[i], second[i]]
-    ]
+    rows = [[names[a], names[b], f"{C[a, b]:,}"] for a, b in _largest(np.triu(C, 1))]
     return Table("Labels that occur together", ["label", "and", "samples"], rows, n_text=2)
+
+
+def _largest(counts: np.ndarray) -> list[tuple[int, int]]:
+    """The places of the largest counts of a table, without zeros."""
+    order = np.argsort(-counts, axis=None, kind="stable")[:_MOST_PAIRS]
+    places = zip(*np.unravel_index(order, counts.shape), strict=True)
+    return [(a, b) for a, b in places if counts[a, b]]
 
 
 def label_sets(run: Run) -> Table:
@@ -212,7 +213,7 @@ def eigenvalues(run: Run, limit: int = 10) -> Table:
         for m in ranked(run)
         if m.model and m.model.eigenvalues
     ]
-    width = max((len(row) for row in rows), default=1)
+    width = max(map(len, rows), default=1)
     rows = [row + [""] * (width - len(row)) for row in rows]
     return Table("Eigenvalues", ["method", *(str(i) for i in range(1, width))], rows)
 
@@ -278,16 +279,11 @@ def by_label(run: Run, method: Method) -> Table:
 
 def confusions(run: Run, method: Method) -> Table:
     """The pairs of classes that are confused most often."""
-    pairs = [
-        (n, a, b)
-        for a, row in enumerate(method.confusion)
-        for b, n in enumerate(row)
-        if a != b and n
-    ]
+    C = np.array(method.confusion, dtype=int)
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
     rows = [
-        [names[a], names[b], f"{n:,}", f"{n / sum(method.confusion[a]):.1%}"]
-        for n, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1:]))[:_MOST_PAIRS]
+        [names[a], names[b], f"{C[a, b]:,}", f"{C[a, b] / C[a].sum():.1%}"]
+        for a, b in _largest(C - np.diag(np.diag(C)))
     ]
     columns = ["class", "taken for", "samples", "of the class"]
     return Table(f"Confusions, {visible(method.name)}", columns, rows, n_text=2)

@@ -79,17 +79,17 @@ def scored(run: Run) -> list[Method]:
 def behind_the_best(run: Run) -> list[tuple[Method, Difference]]:
     """How far the best method is ahead of each other one, where that is known."""
     methods = ranked(run)
-    found = ((method, difference(run, methods[0], method)) for method in methods[1:])
-    return [(method, gap) for method, gap in found if gap is not None]
+    gaps = ((method, difference(run, methods[0], method)) for method in methods[1:])
+    return [(method, gap) for method, gap in gaps if gap is not None]
 
 
 def difference(run: Run, a: Method, b: Method) -> Difference | None:
-    """Of the main scores; None if fewer than two splits have both."""
+    """Of the main scores."""
     return interval(run, *(method.scores.get(main_metric(run)) for method in (a, b)))
 
 
 def interval(run: Run, a: Score | None, b: Score | None) -> Difference | None:
-    """The same for any two scores of a run."""
+    """Of any two scores of a run; None if fewer than two splits have both."""
     if a is None or b is None:
         return None
     pairs = zip(a.values, b.values, strict=False)
@@ -105,8 +105,7 @@ def interval(run: Run, a: Score | None, b: Score | None) -> Difference | None:
 
 def not_distinguishable(run: Run, best: Method, others: list[Method]) -> list[Method]:
     """Those whose difference from the best may be chance; after one split, all of them."""
-    gaps = [difference(run, best, method) for method in others]
-    return [m for m, gap in zip(others, gaps, strict=True) if gap is None or not gap.clear]
+    return [m for m in others if (gap := difference(run, best, m)) is None or not gap.clear]
 
 
 def near_first(run: Run, methods: list[Method]) -> list[Method]:
@@ -173,23 +172,17 @@ def headline(run: Run) -> str:
     if failed:
         text += f" {_listed(failed)} gave no result, so nothing is known about "
         text += "it." if len(failed) == 1 else "them."
-    text += _no_better_than_chance(run, done[0])
+    if run.data.kind != "numbers":  # for numbers, chance is the mean, one of the methods
+        score = done[0].scores[main_metric(run)]
+        gap = interval(run, score, replace(score, values=[0.5] * len(score.values)))
+        if gap is not None and gap.low <= 0:
+            text += " None is clearly better than chance (0.5)."
     if (guess := beaten_by(run)) and (ours := _of_ours(run)):
         text += (
             f" {visible(ours[0].name)} does not beat {visible(guess)}, so there is nothing to fit."
         )
     partly = [method for method in done if method.failures]
     return text + (f" {_listed(partly)} failed on some splits." if partly else "")
-
-
-def _no_better_than_chance(run: Run, best: Method) -> str:
-    """For classes and labels; for numbers, chance is the mean, which is one of the methods."""
-    found = best.scores[main_metric(run)]
-    chance = replace(found, values=[0.5] * len(found.values))
-    gap = None if run.data.kind == "numbers" else interval(run, found, chance)
-    if gap is None or gap.low > 0:
-        return ""
-    return " None is clearly better than chance (0.5)."
 
 
 def _no_ranking(run: Run) -> str:
@@ -203,15 +196,15 @@ def _no_ranking(run: Run) -> str:
 
 
 def _who_is_ahead(run: Run, done: list[Method]) -> str:
-    metric, best = main_metric(run), done[0]
-    level = [best, *not_distinguishable(run, best, done[1:])]
+    metric, (best, *others) = main_metric(run), done
+    level = [best, *not_distinguishable(run, best, others)]
     reached = f"{measured(best.scores[metric])} ({main_words(run)})"
-    if len(done) == 1:
+    if not others:
         return f"{visible(best.name)} reached {reached}."
     if run.protocol.n_splits == 1:
         return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
     if len(level) == 1:
-        follows, kind = done[1], "the baseline " if done[1].baseline else ""
+        follows, kind = others[0], "the baseline " if others[0].baseline else ""
         text = f"{visible(best.name)} is ahead of all others with {reached}; next is {kind}"
         return f"{text}{visible(follows.name)} with {measured(follows.scores[metric])}."
     text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
@@ -230,7 +223,13 @@ def _advice(run: Run, level: list[Method]) -> str:
     text, ours = _which(taken, bool(far)), recommended(run)
     if simplest(taken)[0].baseline and ours in level:
         text += f", and of the methods {visible(ours.name)}" if ours else ""
-    return f"{text}.{_undecided(far)}"
+    if not far:
+        return f"{text}."
+    which = f"{_listed(far)} {'is' if len(far) == 1 else 'are'}"
+    return (
+        f"{text}. These splits do not tell how far behind {which}: more are needed (a larger --cv, "
+        "or --repeats)."
+    )
 
 
 def _which(taken: list[Method], some_are_far: bool) -> str:
@@ -243,16 +242,6 @@ def _which(taken: list[Method], some_are_far: bool) -> str:
         subject = "They" if them == "them" else them.capitalize()
         return f"{subject} are equally simple, so take the highest"
     return f"The simplest of {them} is {visible(first.name)}"
-
-
-def _undecided(far: list[Method]) -> str:
-    if not far:
-        return ""
-    which = f"{_listed(far)} {'is' if len(far) == 1 else 'are'}"
-    return (
-        f" These splits do not tell how far behind {which}: more are needed (a larger --cv, or "
-        "--repeats)."
-    )
 
 
 def recommended(run: Run) -> Method | None:
@@ -272,8 +261,7 @@ def beaten_by(run: Run) -> str:
     """The guess that is at least as good as our best method; "" if there is none."""
     best = max((main_score(run, m) or 0.0 for m in _of_ours(run)), default=np.inf)
     guesses = {m.name: main_score(run, m) for m in run.methods if m.estimator.startswith("Dummy")}
-    if run.data.kind != "numbers":
-        guesses["chance"] = 0.5
+    guesses |= {} if run.data.kind == "numbers" else {"chance": 0.5}
     return next((name for name, g in guesses.items() if g is not None and g >= best), "")
 
 
@@ -321,6 +309,5 @@ def protocol_sentence(run: Run) -> str:
 def drawn_sentence(run: Run) -> str:
     """How many samples the scatter shows."""
     drawn, n = len(run.points.rows), run.data.n_samples
-    if drawn == n:
-        return f"All {n:,} samples are drawn."
-    return f"{drawn:,} of {n:,} samples are drawn, chosen at random."
+    some = f"{drawn:,} of {n:,} samples are drawn, chosen at random."
+    return f"All {n:,} samples are drawn." if drawn == n else some

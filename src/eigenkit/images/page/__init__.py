@@ -9,16 +9,15 @@ from typing import Any
 
 from eigenkit.evaluation.record import write_atomically
 from eigenkit.images.comparison import figures
+from eigenkit.report import html
 from eigenkit.report.cells import Table, number, visible
-from eigenkit.report.html import asset, document, json_block, one_scope, policy
-from eigenkit.report.pieces import table_html, weights, whole_body
 
 _HERE = "eigenkit.images.page"
 
 
 def render_page(record: dict[str, Any]) -> str:
     """The whole document, from a record that :mod:`eigenkit.images.record` made."""
-    script = one_scope(asset("theme.js"), asset("page.js", _HERE))
+    script = html.one_scope(html.asset("theme.js"), html.asset("page.js", _HERE))
     title = visible(record["title"])
     lead = f"{len(record['sets'])} {record['what']} {record['fitted']}"
     lines = f'<p class="lead">{escape(lead)}</p>'
@@ -29,13 +28,13 @@ def render_page(record: dict[str, Any]) -> str:
         ("kernels", "Weights of the kernels", _weights(record)),
     ]
     notice = "The list of sets needs JavaScript; the tables below do not."
-    body = whole_body(("sets", "the sets"), title, lines, _facts(record), parts, notice=notice)
+    body = html.whole_body(("sets", "the sets"), title, lines, _facts(record), parts, notice=notice)
     inside = f'{body}\n<dialog id="detail" aria-labelledby="detail-name"></dialog>'
-    scripts = f"""<script type="application/json" id="record">{json_block(record)}</script>
+    scripts = f"""<script type="application/json" id="record">{html.json_block(record)}</script>
 <script>{script}</script>
 """
-    style = f"\n{asset('page.css', _HERE)}"
-    return document(f"{title}: eigenkit annotate", inside, policy(script), scripts, style)
+    style = f"\n{html.asset('page.css', _HERE)}"
+    return html.document(f"{title}: eigenkit annotate", inside, html.policy(script), scripts, style)
 
 
 # The list of sets, which the script fills.
@@ -103,7 +102,7 @@ def _terms(record: dict[str, Any]) -> str:
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
     notes = " ".join(f"{mark} {words}" for key, (mark, words) in _MARKS.items() if record[key])
     notes = notes.strip()
-    return table_html(Table("How well each term is predicted", titles, rows, note=notes))
+    return html.table_html(Table("How well each term is predicted", titles, rows, note=notes))
 
 
 def _weights(record: dict[str, Any]) -> str:
@@ -113,7 +112,7 @@ def _weights(record: dict[str, Any]) -> str:
     how, rest = escape(str(record["weights_chosen"])), len(order) - len(used)
     without = f" Kernels without weight: {rest}." if rest else ""
     chosen = f'<p class="note">Chosen: {how}.{without}</p>'
-    return f'<p class="note">{_KERNELS}</p>{chosen}{weights({"Weights": used}, sign="")}'
+    return f'<p class="note">{_KERNELS}</p>{chosen}{html.weights({"Weights": used}, sign="")}'
 
 
 _KERNELS = """A kernel says how alike two sets are by one description of their pictures, and its
@@ -130,5 +129,5 @@ def _methods(record: dict[str, Any]) -> str:
         for row in record["methods"]
     ]
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC minus that of the plain way"]
-    table = table_html(Table("Methods on the same folds", titles, rows))
+    table = html.table_html(Table("Methods on the same folds", titles, rows))
     return f'<p class="note">{escape(record["methods_note"])}</p>{table}'
