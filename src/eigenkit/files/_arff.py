@@ -16,7 +16,7 @@ from eigenkit.files._cells import as_number, fits, is_code
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, items_of, pick, roles
+from eigenkit.files._roles import Table, items_of
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
 from eigenkit.shell import shown
 
@@ -45,7 +45,7 @@ class Arff(Delimited):
         self.convert = as_number
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))
-        self._assign(roles(self.path, self.names, True, self.options))
+        self._assign()
         self._check_types()
         kinds = self._settle_kinds({})
         self.found = {
@@ -108,7 +108,7 @@ class Arff(Delimited):
         if options.expected is not None:
             return ()
         given = items_of(options.ignore, self.names)
-        ignored = self._named(pick(self.path, given, self.names, "--ignore"))
+        ignored = {self.names[j] for j in self._pick(given, "--ignore")}
         return tuple(name for name in self._all_listed(options) if name not in ignored)
 
     def _all_listed(self, options: Reading) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d
 _DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( .*)?")
 _COMMA = re.compile(r"[+-]?(\d+,\d+|\d*,\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-_MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
+# What may be a number with marks that are not known yet.
+MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
 _OTHER_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}( .*)?")
 _AMOUNT = r"[+-]?\d[\d.,']*"
 _WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[kmµ]?[gmlsVAWK])")
@@ -152,11 +153,6 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
     return not all(_GROUPED.fullmatch(cell.strip()) for cell in strange)  # 1,000 may be a thousand
 
 
-def looks_marked(cell: str) -> bool:
-    """Whether a cell may be a number with marks that are not known yet."""
-    return bool(_MARKED.fullmatch(cell.strip()))
-
-
 def how_to_write(cell: str) -> str:
     """How to rewrite a cell that is a date or number in another notation; "" for others.
 
@@ -172,11 +168,6 @@ def how_to_write(cell: str) -> str:
     if _OTHER_DATE.fullmatch(word):
         return "write dates as YYYY-MM-DD"
     return "write numbers without units" if _WITH_UNIT.fullmatch(word) else ""
-
-
-def example_of(cells: Sequence[str]) -> str:
-    """The first cell that is not a number."""
-    return next(cell for cell in cells if not is_number(cell))
 
 
 def repeats(cells: Sequence[str]) -> bool:
@@ -331,7 +322,13 @@ def find_marks(
         # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
         found = theirs if _n_read(columns, theirs) >= _n_read(columns, found) else found
     if found[0] == found[1]:
-        raise FileError(path, _same(found[0], decimal))
+        why = "--decimal and --thousands are the same mark"
+        if decimal is None:
+            why = (
+                f"its numbers have {found[0]!r} before their decimals, so it cannot be "
+                "--thousands: leave that out"
+            )
+        raise FileError(path, f"{why}.")
     return found
 
 
@@ -385,12 +382,3 @@ def _n_read(columns: Sequence[Sequence[str]], marks: tuple[str, str | None]) -> 
     """How many cells are numbers with these marks."""
     convert = written_with(*marks)
     return sum(fits(convert, cell) for column in columns for cell in column)
-
-
-def _same(mark: str, asked: str | None) -> str:
-    if asked is not None:
-        return "--decimal and --thousands are the same mark."
-    return (
-        f"its numbers have {mark!r} before their decimals, so it cannot be --thousands: leave "
-        "that out."
-    )

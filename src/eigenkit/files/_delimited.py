@@ -32,7 +32,7 @@ from eigenkit.files._cells import (
 )
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, are_names, roles, units_in
+from eigenkit.files._roles import Table, are_names, units_in
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -124,10 +124,12 @@ class Delimited(Table):
         n = len(first)  # without columns at the end that have neither a name nor content
         while self.header and n > 1 and not first[n - 1] and _are_empty(rows[1:], n - 1):
             n -= 1
-        check_unique(self.path, self.names[:n], line=1)
+        self.names, nameless = self.names[:n], self.names[n:]
+        check_unique(self.path, self.names, line=1)
         if self.header and len(rows) == 1:
             raise self.error("it holds a header and no rows.", line=1)
-        self._assign(roles(self.path, self.names[:n], self.header, self.options))
+        self._assign()
+        self.names += nameless
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
         """What the columns of features hold; one error names all that hold text."""

@@ -11,7 +11,7 @@ import numpy as np
 from eigenkit.files._cells import is_code, split_labels
 from eigenkit.files._common import Block, Reading, check_unique, composed
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, roles
+from eigenkit.files._roles import Table
 from eigenkit.files._streams import Origin, guarded, held
 
 _MICROSECONDS = 86400e6  # of a day
@@ -39,7 +39,7 @@ class Parquet(Table):
             self._schema = self._file.schema_arrow
             self.names = list(self._schema.names)
         check_unique(self.path, self.names)
-        self._assign(roles(self.path, self.names, True, options))
+        self._assign()
         if options.words:
             self.take_labels_as_words()
         self._check()
