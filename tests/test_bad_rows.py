@@ -197,7 +197,7 @@ def test_rows_that_only_the_estimator_refuses(site):
     layout.begin(lines[0], b"".join(lines[1:]))
     text = b"".join([*lines[1:101], b"1,1e300,3,a\n", *lines[101:]])
     (X, y, _), bad = _followed_lines.Arrivals(
-        layout, text, 0, len(text), 0, 0, Fussy(), True
+        layout, text, 0, len(text), 0, Fussy(), True
     ).sound()
     assert len(X) == len(y) == 200
     ((_, error),) = bad

@@ -198,9 +198,9 @@ class Block:
         """Some of the rows."""
 
         def some(cells: Any) -> Any:
-            if cells is None or isinstance(cells, np.ndarray):
-                return None if cells is None else cells[rows]
-            return [cells[i] for i in rows]
+            if isinstance(cells, np.ndarray):
+                return cells[rows]
+            return None if cells is None else [cells[i] for i in rows]
 
         text, kept = ({k: some(v) for k, v in each.items()} for each in (self.text, self.kept))
         labels, lines = some(self.labels), some(self.lines)

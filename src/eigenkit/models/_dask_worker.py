@@ -18,7 +18,6 @@ from scipy import sparse
 from eigenkit.files import Reading, open_file
 from eigenkit.models._blocks import drawn, in_fold, sliceable, triple
 from eigenkit.models._file_blocks import parsed
-from eigenkit.models._linear import scores_of
 from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
@@ -108,10 +107,6 @@ def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 
 def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:
     return list(in_fold(aligned(blocks), p, drawn(n, seed), fold, held_out))
-
-
-def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
-    return [(scores_of(projection, X), y) for X, y, _ in blocks]
 
 
 # -- making parts -----------------------------------------------------------------------

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import FileError, Reading
 from eigenkit.files._reading import check_lines, not_lines
-from eigenkit.models._followed_lines import LINES, Arrivals, Layout, mark_of
+from eigenkit.models._followed_lines import LINES, Arrivals, Layout
 from eigenkit.models._linear import cannot_follow, of_stream
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._stream import Stream
@@ -173,7 +173,7 @@ class Follower:
         if kind not in LINES:
             raise not_lines(path, kind)
         if path != "-" and Path(path).exists():
-            check_lines(path)
+            check_lines(path, _first(path))
         rows = "standard input" if path == "-" else path
         if self.forgets:
             warnings.warn(
@@ -205,11 +205,12 @@ class Follower:
             text, before = text[len(names) :], crc32(names, before)
             self._n_passed += names.count(b"\n") - header.count(b"\n")
         if self._layout is not None and self.row.search(text):
-            last = self.stream.position  # there may be blank lines in between
-            known = begin if last is None else last, begin + len(lines), self._n_passed, before
-            skip = self.stream.on_error == "skip"
-            rows = Arrivals(self._layout, text, *known, self.stream.estimator, skip)
-            self.stream.feed(**rows.as_fed())
+            last, end = self.stream.position, begin + len(lines)
+            after = begin if last is None else last  # there may be blank lines in between
+            how = self._n_passed, self.stream.estimator, self.stream.on_error == "skip"
+            rows = Arrivals(self._layout, text, after, end, *how)
+            mark = None if path == "-" else _mark_of(crc32(text, before))
+            self.stream.feed(rows, position=end, after=after, mark=mark, sound=rows.sound)
         self._n_passed += text.count(b"\n")
         self._sum = crc32(lines, self._sum)
         if path != "-":
@@ -236,7 +237,7 @@ class Follower:
             self._layout = self._found(_first(path))
             self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
         self._ends, mark = _ends(path, position), self.stream.mark or ""
-        if n_bytes == position and mark.startswith("all ") and mark != mark_of(self._sum):
+        if n_bytes == position and mark.startswith("all ") and mark != _mark_of(self._sum):
             raise self._changed()
 
     def _changed(self) -> FileError:
@@ -277,6 +278,11 @@ def _is_solvable(estimator: Any) -> bool:
         return intake is not None and intake.fitted() is not None
     except NotFittedError:
         return False
+
+
+def _mark_of(checksum: int) -> str:
+    """The mark of a file by the checksum of all that was taken in; earlier marks had no "all"."""
+    return f"all {checksum:08x}"
 
 
 def _ends(path: str, end: int) -> str:

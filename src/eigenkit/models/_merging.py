@@ -14,7 +14,7 @@ from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
 from eigenkit.files._common import listed
 from eigenkit.files._errors import Skipped
-from eigenkit.files._several import other_dates
+from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import natural
 from eigenkit.models._linear import cannot_follow, label_places, of_stream
 from eigenkit.models._model import Model, of_more_rows

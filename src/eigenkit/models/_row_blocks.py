@@ -247,7 +247,7 @@ class RowBlocks(Blocks):
             What ``fit`` takes. Parts are added in the order given: the same parts give the same
             bits as :meth:`from_arrays`, whatever the number of workers.
         """
-        from eigenkit.models._dask_parts import blocks_of
+        from eigenkit.models._dask_fit import blocks_of
 
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         known = None if classes is None else np.asarray(classes)
