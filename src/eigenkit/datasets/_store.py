@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files import FileError, atomic
-from eigenkit.files._npz import checked_csr
+from eigenkit.files._binary import checked_csr
 from eigenkit.files._streams import guarded
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -68,7 +68,12 @@ class Arff(Delimited):
             if word == "@relation":
                 self.relation = line
             elif word == "@attribute":
-                self._attribute(self.data_line, line.strip())
+                match = _ATTRIBUTE.match(line.strip())
+                if match is None or len(self.names) >= _MOST_ATTRIBUTES:
+                    what = f"{shown(line.strip())} is not an attribute."
+                    raise self.error(what, line=self.data_line)
+                self.names.append(_unquoted(match[1]))
+                self.types.append(match[2].strip())
             elif word == "@data":
                 break
             elif word and not word.startswith("%"):
@@ -80,14 +85,6 @@ class Arff(Delimited):
         if first is None:
             raise self.error("it holds a header and no rows.")
         self.sparse = first.lstrip().startswith("{")
-
-    def _attribute(self, number: int, line: str) -> None:
-        match = _ATTRIBUTE.match(line)
-        if match is None or len(self.names) >= _MOST_ATTRIBUTES:
-            raise self.error(f"{shown(line)} is not an attribute.", line=number)
-        name, kind = match.groups()
-        self.names.append(_unquoted(name))
-        self.types.append(kind.strip())
 
     def _check_types(self) -> None:
         for j in self.roles.features:
@@ -107,21 +104,19 @@ class Arff(Delimited):
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
             return ()
-        given = items_of(options.ignore, self.names)
-        ignored = {self.names[j] for j in self._pick(given, "--ignore")}
-        return tuple(name for name in self._all_listed(options) if name not in ignored)
-
-    def _all_listed(self, options: Reading) -> tuple[str, ...]:
+        ignored = self._pick(items_of(options.ignore, self.names), "--ignore")
         beside = Path(re.sub(r"\.arff(\.gz|\.bz2)?$", ".xml", self.path))
-        if options.label_list is not None:
-            return read_label_list(options.label_list)
-        if beside.suffix == ".xml" and beside.is_file():
-            return read_label_list(str(beside))
         count = re.search(r"-C\s+(-?[0-9]{1,9})(?![0-9])", self.relation)
-        if count is None:
-            return ()
-        n = int(count.group(1))
-        return tuple(self.names[:n] if n > 0 else self.names[n:])
+        listed: Sequence[str] = ()
+        if options.label_list is not None:
+            listed = read_label_list(options.label_list)
+        elif beside.suffix == ".xml" and beside.is_file():
+            listed = read_label_list(str(beside))
+        elif count is not None:
+            n = int(count[1])
+            listed = self.names[:n] if n > 0 else self.names[n:]
+        left_out = {self.names[j] for j in ignored}
+        return tuple(name for name in listed if name not in left_out)
 
     # -- the rows ----------------------------------------------------------------------
 

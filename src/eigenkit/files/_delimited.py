@@ -204,15 +204,12 @@ class Delimited(Table):
             if skip and text.isspace():  # nothing but comments yet
                 continue
             if skip:
-                n = self._header_lines(text)
+                reader = csv.reader(one_by_one(text), delimiter=self.delimiter)
+                while _is_empty(next(reader)):
+                    pass
+                n = reader.line_num
                 first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False
             yield first, text
-
-    def _header_lines(self, block: bytes) -> int:
-        reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
-        while _is_empty(next(reader)):
-            pass
-        return reader.line_num
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
         """The block by compiled code or by numpy; None if they cannot read it."""

@@ -27,8 +27,8 @@ _READERS = {
     "tsv": "eigenkit.files._delimited:Delimited",
     "svmlight": "eigenkit.files._svmlight:SvmLight",
     "arff": "eigenkit.files._arff:Arff",
-    "npz": "eigenkit.files._npz:Npz",
-    "parquet": "eigenkit.files._parquet:Parquet",
+    "npz": "eigenkit.files._binary:Npz",
+    "parquet": "eigenkit.files._binary:Parquet",
 }
 FORMATS = tuple(_READERS)
 _SUFFIXES = {

@@ -42,19 +42,15 @@ class Tolerant(Source):
         if skips:
             self.bad = []
         for block in map(self._with_lines, super().blocks(n_rows)):
-            good = self._without_bad(block, found) if skips else block
+            good = sound(self, block, self.bad) if skips else block
+            if skips:  # those that were bad up to its end, by line
+                found.extend(sorted(self.bad, key=lambda error: error.line or 0))
+                self.bad.clear()
             if len(good):
                 yield good
         if skips:
             found.extend(self.bad)
         self.skipped = found
-
-    def _without_bad(self, block: Block, found: Skipped) -> Block:
-        """The good rows of a block; those that were bad up to its end go to ``found``, by line."""
-        good = sound(self, block, self.bad)
-        found.extend(sorted(self.bad, key=lambda error: error.line or 0))
-        self.bad.clear()
-        return good
 
     def _with_lines(self, block: Block) -> Block:
         return block
@@ -101,17 +97,11 @@ class TolerantTable(Tolerant, Delimited):
         super()._name_columns([*rows[:named], *fine])
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
-        return super()._find_kinds([row for row in rows if self._is_fine(row)])
-
-    def _is_fine(self, row: list[str]) -> bool:
-        model = self.options.expected
-        if model is None or len(row) != len(self.names):
-            return len(row) == len(self.names)
-        known = model.kinds or {}
-        return all(
-            fits(KINDS.get(known.get(self.names[j]) or "", self.convert), row[j])
-            for j in self.roles.features
-        )
+        rows, model = [row for row in rows if len(row) == len(self.names)], self.options.expected
+        for j in self.roles.features if model is not None else ():
+            kind = model.kinds.get(self.names[j]) if model and model.kinds else None
+            rows = [row for row in rows if fits(KINDS.get(kind or "", self.convert), row[j])]
+        return super()._find_kinds(rows)
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
         """The block, if every line is a row that can be read."""

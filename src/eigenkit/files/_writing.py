@@ -249,7 +249,7 @@ def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any], n_la
 
 
 def _write_parquet(stream: IO[bytes], names: Sequence[str], columns: list[Any]) -> None:
-    from eigenkit.files._parquet import pyarrow_modules
+    from eigenkit.files._binary import pyarrow_modules
 
     arrow, parquet = pyarrow_modules("the output")
     table = arrow.table([arrow.array(column) for column in columns], names=list(names))
