@@ -46,7 +46,13 @@ class Arff(Delimited):
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))
         self._assign()
-        self._check_types()
+        for j in self.roles.features:
+            if not self._numeric(j):
+                raise self._no_feature(j, f"it is of type {shown(self.types[j])}, not numeric")
+        labels, split = self.roles.labels, self.options.label_separator is not None
+        self.numeric_labels = not split and all(self._numeric(j) for j in labels)
+        if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
+            self.take_labels_as_words()
         kinds = self._settle_kinds({})
         self.found = {
             "format": "arff",
@@ -85,15 +91,6 @@ class Arff(Delimited):
         if first is None:
             raise self.error("it holds a header and no rows.")
         self.sparse = first.lstrip().startswith("{")
-
-    def _check_types(self) -> None:
-        for j in self.roles.features:
-            if not self._numeric(j):
-                raise self._no_feature(j, f"it is of type {shown(self.types[j])}, not numeric")
-        labels, split = self.roles.labels, self.options.label_separator is not None
-        self.numeric_labels = not split and all(self._numeric(j) for j in labels)
-        if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
-            self.take_labels_as_words()
 
     def _numeric(self, j: int) -> bool:
         kind = self.types[j]

@@ -102,18 +102,15 @@ class Npz(Source):
         labels = self._array(keys[0], kinds="biufU")
         if labels.ndim not in (1, 2) or len(labels) != self.shape[0]:
             raise self.error(f"{keys[0]} has shape {labels.shape}, but X has {self.shape[0]} rows.")
-        self.label_names = self._label_names(keys[0], labels)
+        self.label_names = [keys[0]]
+        if labels.ndim == 2:
+            columns = [f"{keys[0]}{j + 1}" for j in range(labels.shape[1])]
+            self.label_names = self._names("label_names", len(columns)) or columns
         if labels.dtype.kind in "iu" and labels.size == len(labels):
             written = labels.astype(str)
             if self.options.words or hold_codes(set(written.ravel().tolist()), len(labels)):
                 return written
         return labels
-
-    def _label_names(self, key: str, labels: np.ndarray) -> list[str]:
-        if labels.ndim == 1:
-            return [key]
-        k = labels.shape[1]
-        return self._names("label_names", k) or [f"{key}{j + 1}" for j in range(k)]
 
     # -- arrays ------------------------------------------------------------------------
 

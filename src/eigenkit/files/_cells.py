@@ -355,19 +355,16 @@ def marks_of(*cells: str) -> str:
     >>> marks_of("1,234")
     '--thousands comma or --decimal comma'
     """
+    names = {mark: name for name, mark in _NAMES.items()}
     marks = [(".", ","), (",", None), (".", "'"), (".", " "), (",", "."), (",", "'"), (",", " ")]
-    able = [pair for pair in marks if all(fits(written_with(*pair), cell) for cell in cells)]
     found: list[list[str]] = []
-    for options in (_as_options(*pair) for pair in able):
-        if not any(set(fewer) < set(options) for fewer in found):
+    for decimal, thousands in marks:
+        options = [] if decimal == "." else [f"--decimal {names[decimal]}"]
+        options += [f"--thousands {names[thousands]}"] if thousands else []
+        able = all(fits(written_with(decimal, thousands), cell) for cell in cells)
+        if able and not any(set(fewer) < set(options) for fewer in found):
             found.append(options)
     return " or ".join(map(" ".join, found))
-
-
-def _as_options(decimal: str, thousands: str | None) -> list[str]:
-    names = {mark: name for name, mark in _NAMES.items()}
-    given = {"decimal": None if decimal == "." else decimal, "thousands": thousands}
-    return [f"--{name} {names[mark]}" for name, mark in given.items() if mark]
 
 
 def _shown(columns: Sequence[Sequence[str]], delimiter: str, model: Expected | None) -> str:

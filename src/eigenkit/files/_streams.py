@@ -57,7 +57,10 @@ class Origin:
         if self.is_file and path == "-":
             self._kept = held(self, _spool(path, sys.stdin.buffer, max_bytes))
         elif self.is_file:
-            _check_regular(path)
+            if Path(path).is_dir():
+                raise FileError(path, "this is a folder: give a file.")
+            if not Path(path).exists():
+                raise FileError(path, "there is no such file.")
         with self.raw() as stream:
             magic = stream.read(4)
             self.n_bytes = stream.seek(0, io.SEEK_END)
@@ -247,14 +250,6 @@ def held(owner: Any, stream: IO[bytes]) -> IO[bytes]:
     return stream
 
 
-def _check_regular(path: str) -> None:
-    place = Path(path)
-    if place.is_dir():
-        raise FileError(path, "this is a folder: give a file.")
-    if not place.exists():
-        raise FileError(path, "there is no such file.")
-
-
 def _spool(path: str, stream: Any, max_bytes: int) -> IO[bytes]:
     """Copy a stream to a temporary file without a name, which vanishes with its handle."""
     kept = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the source
@@ -308,15 +303,8 @@ def _is_utf8(head: bytes) -> bool:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         lines = [line for line in head.split(b"\n") if not line.isascii()]
-        return 2 * sum(map(_decodes, lines)) >= len(lines)
-    return True
-
-
-def _decodes(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
+        fine = sum(line.decode(errors="ignore").encode() == line for line in lines)
+        return 2 * fine >= len(lines)
     return True
 
 

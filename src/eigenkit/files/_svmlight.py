@@ -29,25 +29,22 @@ class SvmLight(Source):
         super().__init__(origin.path, options)
         self.origin = origin
         self._whole: list[Any] | None = None  # what was parsed to find the shape
-        self.index_base, self.n_features = self._shape()
+        model, base = options.expected, options.index_base
+        if model is not None:
+            self.index_base, self.n_features = model.index_base, model.n_features
+        else:
+            lowest, highest = self._range()
+            if highest < lowest:
+                raise self.error("it holds no features.")
+            self.index_base = (0 if lowest == 0 else 1) if base is None else base
+            self._check_base(lowest)
+            self.n_features = highest + 1 - self.index_base
         self.found = {
             "format": "svmlight",
             "encoding": "ascii",
             "index_base": self.index_base,
             "columns": self.n_features,
         }
-
-    def _shape(self) -> tuple[int, int]:
-        """Number of the first feature, and of features; this may take a pass over the file."""
-        if self.options.expected is not None:
-            return self.options.expected.index_base, self.options.expected.n_features
-        lowest, highest = self._range()
-        if highest < lowest:
-            raise self.error("it holds no features.")
-        base = self.options.index_base
-        base = (0 if lowest == 0 else 1) if base is None else base
-        self._check_base(lowest)
-        return base, highest + 1 - base
 
     def _check_base(self, lowest: int) -> None:
         if lowest < (self.options.index_base or 0):
@@ -74,7 +71,13 @@ class SvmLight(Source):
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         kept, self._whole = self._whole, None  # memory for one pass only
         for labels, indices, values, counts in self._pieces() if kept is None else kept:
-            X = self._matrix(indices, values, counts)
+            columns = indices - self.index_base
+            self._check_known(columns)
+            small = max(self.n_features, len(values)) < 2**31
+            places = columns.astype(np.int32 if small else np.int64)
+            indptr = np.concatenate([[0], np.cumsum(counts)])
+            X = sparse.csr_array((values, places, indptr), shape=(len(counts), self.n_features))
+            X.sum_duplicates()
             for start in range(0, len(labels), n_rows):
                 part = slice(start, start + n_rows)
                 yield Block(X[part] if len(labels) > n_rows else X, labels=labels[part])
@@ -85,18 +88,6 @@ class SvmLight(Source):
             lines = piece.split(b"\n")
             yield self._parse(first, lines)
             first += len(lines) - (not lines[-1])
-
-    def _matrix(self, indices: np.ndarray, values: np.ndarray, counts: np.ndarray) -> Any:
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        columns = indices - self.index_base
-        self._check_known(columns)
-        small = max(self.n_features, len(values)) < 2**31
-        X = sparse.csr_array(
-            (values, columns.astype(np.int32 if small else np.int64), indptr),
-            shape=(len(counts), self.n_features),
-        )
-        X.sum_duplicates()
-        return X
 
     def _check_known(self, columns: np.ndarray) -> None:
         if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):

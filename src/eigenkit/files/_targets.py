@@ -69,18 +69,15 @@ class Target:
                     Y[i, place[label]] = 1.0
                 else:
                     strange[label] += 1
-        if strange:
-            self._tell_of(path, strange)
-        return Y
-
-    def _tell_of(self, path: Any, strange: Counter[str]) -> None:
-        """Warn of labels that are not known; another separator may divide them into known ones."""
         told = [f"{shown(label)} in {counted(n, 'row')}" for label, n in strange.most_common(4)]
         told += [f"and {len(strange) - 4} more"] if len(strange) > 4 else []
+        # Another separator may divide them into known ones.
         mark = separator_in(strange, self.names)
         hint = f": is {mark!r} between labels? Write {self.separator!r} there" if mark else ""
         what = f"labels that the model was not fitted on count as absent, {', '.join(told)}{hint}."
-        warnings.warn(f"{path}: {what}", stacklevel=4)
+        if strange:
+            warnings.warn(f"{path}: {what}", stacklevel=3)
+        return Y
 
     def in_parts(self) -> dict[str, Any]:
         """Further arguments of ``partial_fit``, as a part of the rows may lack a class."""

@@ -14,8 +14,7 @@ from eigenkit.models._features import (
 )
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
-from eigenkit.models._merging import merge_models
-from eigenkit.models._model import Model, load, save
+from eigenkit.models._model import Model, load, merge_models, save
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
 

@@ -145,17 +145,12 @@ def _score(rows: Any, by: dict[str, str], Z: Array, y: Array, Z_new: Array, y_ne
     return mean_auc(y_new, S)
 
 
-def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | None:
-    """How many to try: all that the method finds, or a bound where it needs a number."""
-    if estimator.get_params()["n_components"] is None:
-        return None
-    smallest = shape[0] - -(-shape[0] // cv) - 1
-    return int(max(1, min(MOST_COMPONENTS, shape[1], smallest)))
-
-
 def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
-    most = most_components(estimator, rows.shape, rows.cv)
+    most = estimator.get_params()["n_components"]  # None stands for all that the method finds
+    if most is not None:
+        n, d = rows.shape
+        most = max(1, min(MOST_COMPONENTS, d, n - -(-n // rows.cv) - 1))
     largest = clone(estimator).set_params(n_components=most)
     with warnings.catch_warnings():  # fewer components than are tried are no problem
         warnings.simplefilter("ignore", DegenerateDataWarning)
@@ -200,7 +195,11 @@ class Choice:
         ((X, y),) = rows
         if not chooses or n_entries(X) < LARGE:
             return
-        n_fits = rows.cv * (self._fits_per_fold() + int(measured)) + 1
+        grid = () if self.alphas is None else self.alphas
+        in_fold = _GRID if callable(grid) else len(grid)  # fits, at most
+        if self.components == "cv":
+            in_fold += 1 + (MOST_COMPONENTS if self.method.kind == "classifier" else 0)
+        n_fits = rows.cv * (in_fold + int(measured)) + 1
         train, _ = rows.splits()[0]
         begun = time.monotonic()
         with warnings.catch_warnings():
@@ -212,14 +211,6 @@ class Choice:
                 f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
                 f"fits, about {time_of(one * n_fits)} or less"
             )
-
-    def _fits_per_fold(self) -> int:
-        """How many fits the choice takes in a fold, at most."""
-        grid = () if self.alphas is None else self.alphas
-        n_alphas = _GRID if callable(grid) else len(grid)
-        if self.components != "cv":
-            return n_alphas
-        return n_alphas + 1 + (MOST_COMPONENTS if self.method.kind == "classifier" else 0)
 
 
 def n_entries(X: Any) -> int:

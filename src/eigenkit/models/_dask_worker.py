@@ -16,8 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files import Reading, open_file
-from eigenkit.models._blocks import drawn, in_fold, sliceable, triple
-from eigenkit.models._file_blocks import parsed
+from eigenkit.models._blocks import drawn, in_fold, parsed, sliceable, triple
 from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.

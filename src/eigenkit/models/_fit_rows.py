@@ -14,8 +14,8 @@ import numpy as np
 from eigenkit.estimators.splits import Split, dealt, splits_of, stratify
 from eigenkit.files import Target
 from eigenkit.files._common import size
+from eigenkit.models._blocks import Scratch, Stored
 from eigenkit.models._features import Blocks, Features, Preparation
-from eigenkit.models._file_blocks import Scratch, Stored
 from eigenkit.models._linear import SVM, ScoreSums, scores_of, sums_of
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream

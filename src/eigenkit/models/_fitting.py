@@ -20,6 +20,7 @@ from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
+from eigenkit.models._blocks import Tick, in_blocks, labels_of, unsaid
 from eigenkit.models._choosing import (
     LARGE,
     SCORES,
@@ -35,7 +36,6 @@ from eigenkit.models._features import (
     learn_features,
     view_columns,
 )
-from eigenkit.models._file_blocks import Tick, in_blocks, labels_of, unsaid
 from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
@@ -103,7 +103,10 @@ class Fit:
         how = {**self._how(rows, estimator), **searches}
         if self.quality and isinstance(rows, InMemory):
             again = choice if searches else None
-            how |= _measured_quality(estimator, rows, took, again, self.say)
+            try:
+                how["quality"] = _quality(estimator, rows, took, again, self.say)
+            except ValueError as error:  # for example, a fold lacks one of the classes
+                how |= {"quality": None, "unmeasured": str(error).split("\n")[0]}
         return Model(self.method.name, features, estimator, linear, target, how)
 
     def _check(self) -> None:
@@ -176,14 +179,6 @@ def check_target(
     )
 
 
-def _measured_quality(*known: Any) -> dict[str, Any]:
-    """The quality, or why it is not measured: for example, a fold lacks one of the classes."""
-    try:
-        return {"quality": _quality(*known)}
-    except ValueError as error:
-        return {"quality": None, "unmeasured": str(error).split("\n")[0]}
-
-
 def _quality(
     estimator: Any,
     rows: InMemory,
@@ -217,7 +212,11 @@ def _quality(
             raise
         found, nested = _measured(repeat(estimator), rows), False
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
-    told = {"folds": rows.cv, "nested": nested, "without_features": _without_features(rows.kind, y)}
+    # Of ignoring the features: the commonest class, chance, or the mean.
+    without = {"labels": 0.5, "numbers": 0.0}.get(rows.kind)
+    if without is None:
+        without = float(np.unique(y, return_counts=True)[1].max() / len(y))
+    told = {"folds": rows.cv, "nested": nested, "without_features": without}
     return {"score": SCORES[rows.kind], **score, **told}
 
 
@@ -225,13 +224,6 @@ def _measured(estimators: Iterator[Any], rows: InMemory) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return cross_validated(estimators, rows)
-
-
-def _without_features(kind: str, y: Array) -> float:
-    """The score of ignoring the features: the commonest class, chance, or the mean."""
-    if kind == "classes":
-        return float(np.unique(y, return_counts=True)[1].max() / len(y))
-    return 0.5 if kind == "labels" else 0.0
 
 
 def _note(digest: Any, block: Block) -> None:

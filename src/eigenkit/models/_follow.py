@@ -125,7 +125,7 @@ class Follower:
         half_life: float | None = None,
         on_error: str = "raise",
     ) -> None:
-        if problem := cannot_follow(model.method, model.linear, model.estimator, model.target):
+        if problem := cannot_follow(model):
             raise ValueError(problem)
         self.model, self.place, self.options, self.every = model, Path(place), options, every
         mark = options.as_before().comment
@@ -232,7 +232,11 @@ class Follower:
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
         _check_there(path, position)
-        n_lines, n_bytes, self._sum = _looked_through(path, position)
+        n_lines, n_bytes = 0, 0
+        with open(path, "rb") as stream:
+            while piece := stream.read(min(position - n_bytes, _CHUNK)):
+                n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)
+                self._sum = crc32(piece, self._sum)
         if position:
             self._layout = self._found(_first(path))
             self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
@@ -297,13 +301,3 @@ def _first(path: str, n: int = 0) -> bytes:
     """The first bytes of a file, at least ``n`` if there are so many."""
     with open(path, "rb") as stream:
         return stream.read(max(n, _CHUNK))
-
-
-def _looked_through(path: str, end: int) -> tuple[int, int, int]:
-    """The lines, the number and a checksum of the bytes of a file before ``end``."""
-    n_lines, n_bytes, checksum = 0, 0, 0
-    with open(path, "rb") as stream:
-        while n_bytes < end and (piece := stream.read(min(end - n_bytes, _CHUNK))):
-            n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)
-            checksum = crc32(piece, checksum)
-    return n_lines, n_bytes, checksum

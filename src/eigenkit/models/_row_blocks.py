@@ -21,15 +21,16 @@ from eigenkit.files._targets import class_values
 from eigenkit.models._blocks import (
     BLOCK_BYTES,
     Assigned,
+    Stored,
     anew,
     cut,
     drawn,
     grouped,
     in_fold,
+    parsed,
     sliceable,
     triple,
 )
-from eigenkit.models._file_blocks import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is

@@ -18,10 +18,16 @@ from eigenkit.estimators._streams import Streaming
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.files._writing import Lock
-from eigenkit.models._container import damaged, read_container, write_container
+from eigenkit.models._container import (
+    TreeError,
+    damaged,
+    from_tree,
+    read_container,
+    to_tree,
+    write_container,
+)
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._stream_errors import explained
-from eigenkit.models._trees import TreeError, from_tree, to_tree
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
 # Checkpoints take at most this share of the time, however large the state is.
