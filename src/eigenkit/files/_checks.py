@@ -40,7 +40,10 @@ def check_values(
         finite = np.isfinite(values.sum())  # a value that is not finite makes the sum so
     for test, what in ((np.isinf, _INFINITE), (np.isnan, _MISSING)):
         if not finite and (what == _INFINITE or not fills) and test(values).any():
-            row, column = _first(X, test)
+            k = int(np.argmax(test(values)))
+            row, column = divmod(k, X.shape[1])
+            if sparse.issparse(X):
+                row, column = int(np.searchsorted(X.indptr, k, "right")) - 1, int(X.indices[k])
             name = names[column] if names else column + index_base
             raise _refused(path, block, row, "value", name, what)
     for category in () if fills else categorical:
@@ -68,16 +71,6 @@ def _refused(
         return FileError(path, f"the {what} {why}.", line=int(block.lines[row]), column=column)
     word = shown(column) if isinstance(column, str) else column
     return FileError(path, f"the {what} in row {block.start + row + 1}, column {word} {why}.")
-
-
-def _first(X: Any, test: Callable[[Any], Any]) -> tuple[int, int]:
-    """Row and column of the first value for which a test is true."""
-    if not sparse.issparse(X):
-        row, column = np.argwhere(test(X))[0]
-        return int(row), int(column)
-    X = X.tocoo()
-    k = int(np.argmax(test(X.data)))
-    return int(X.row[k]), int(X.col[k])
 
 
 def _first_gap(cells: list[str]) -> int | None:

@@ -44,9 +44,7 @@ _SUFFIXES = {
     ".pq": "parquet",
 }
 # ARFF: comments and blank lines may come first.
-_ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
-# The first bytes of a file, in which that is looked for.
-_HEAD = 4096
+ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
 # Blocks that are copied at once are this many times smaller, so that they reuse memory.
@@ -120,8 +118,11 @@ def _opened(origin: Origin, options: Reading) -> Source:
     try:
         source: Source = reader(origin, options)
     except FileError as error:
-        commented = options.comment is None and kind in _UNDERSTOOD["comment"]
-        raise (origin.hinted(error) if commented else error) from None
+        may = options.comment is None and kind in _UNDERSTOOD["comment"]
+        if may and origin.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#"):
+            hint = "if lines that begin with # are comments, give --comment '#'."
+            error = error.with_problem(f"{error.problem.rstrip('.')}; {hint}")
+        raise error from None
     source.found["compression"] = origin.compression
     return source
 
@@ -161,26 +162,10 @@ def guess_format(origin: Origin) -> str:
     by_name = _SUFFIXES.get(Path(name).suffix)
     if by_name in ("npz", "parquet"):
         raise FileError(origin.path, f"it does not begin like a {by_name} file: it is damaged.")
-    if by_name or _ARFF.match(head):
+    if by_name or ARFF.match(head):
         return by_name or "arff"
     first = next((line for line in head.split(b"\n")[:200] if line.strip()), b"")
     return "svmlight" if _PAIRS.fullmatch(first.rstrip(b"\r")) else "csv"
-
-
-def check_lines(path: str, text: bytes) -> None:
-    """Refuse a file whose first bytes show that it does not grow by lines of text."""
-    kind = begins_as(text) or ("arff" if _ARFF.match(text[:_HEAD]) else None)
-    if kind is not None:
-        raise not_lines(path, {"npz": "NPZ", "parquet": "Parquet", "arff": "ARFF"}.get(kind, kind))
-
-
-def not_lines(path: str, kind: str) -> FileError:
-    """The refusal of a format that does not grow by lines."""
-    return FileError(
-        path,
-        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
-        "svmlight, not compressed), or fit this one.",
-    )
 
 
 # -- several files as one ---------------------------------------------------------------
@@ -365,14 +350,13 @@ class _Rows:
 
     def add(self, X: Any, share: float) -> None:
         """Append some rows, which are a share of the file."""
-        self.share += share
+        end, self.share = self.n + X.shape[0], self.share + share
         if sparse.issparse(X):
             self.bytes += X.data.nbytes + X.indices.nbytes
             self.source.options.check_size(self.source.path, self.bytes)
             self.sparse.append(X)
-            self.n += X.shape[0]
+            self.n = end
             return
-        end = self.n + len(X)
         self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
         if self.dense is None:
             self.dense = np.empty((self._capacity(X), X.shape[1]), X.dtype)

@@ -99,13 +99,6 @@ class Origin:
         with self.open() as stream:
             return bytes(self._read(stream, _HEAD))
 
-    def hinted(self, error: FileError) -> FileError:
-        """The error, with a hint if the file may begin with a comment."""
-        if not self.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#"):
-            return error
-        hint = "if lines that begin with # are comments, give --comment '#'."
-        return error.with_problem(f"{error.problem.rstrip('.')}; {hint}")
-
     def share(self, n_bytes: int) -> float:
         """The share of the file that this many bytes are; 0 if it is compressed."""
         return 0.0 if self.compression else min(n_bytes / self.n_bytes, 1.0)

@@ -114,8 +114,12 @@ class SvmLight(Source):
             self._explain(first, lines)
         counts = np.fromiter((rest.count(b":") for rest in rests), np.int64, len(rests))
         indices, values = pairs
-        if _has_twice(indices, counts):
-            self._explain(first, lines)
+        row = np.repeat(np.arange(len(counts)), counts)
+        # In most files indices increase, which is quick to see.
+        if np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
+            order = np.lexsort((indices, row))
+            if np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)):
+                self._explain(first, lines)
         return labels, indices, values, counts
 
     def _pairs(self, rests: list[bytes]) -> Any:
@@ -165,15 +169,6 @@ class SvmLight(Source):
         if not fine:
             raise self.error(f"{shown(value)} is not a finite number.", line=line, column=index)
         return int(index)
-
-
-def _has_twice(indices: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether a row holds an index twice; in most files they increase, which is quick to see."""
-    row = np.repeat(np.arange(len(counts)), counts)
-    if not np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
-        return False
-    order = np.lexsort((indices, row))
-    return bool(np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)))
 
 
 def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:

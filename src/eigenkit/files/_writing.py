@@ -268,7 +268,10 @@ class Lock:
                     f"another process{f' ({holder})' if holder else ''} is writing it: end that "
                     "one first, or name another file.",
                 )
-            if _same_file(handle, self._place):  # its last holder may just have removed it
+            same = False
+            with suppress(OSError):  # its last holder may just have removed it
+                same = os.path.samestat(os.fstat(handle), os.stat(self._place))
+            if same:
                 os.truncate(handle, 0)
                 os.write(handle, str(os.getpid()).encode("ascii"))
                 return handle
@@ -292,10 +295,3 @@ class Lock:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.release()
-
-
-def _same_file(handle: int, place: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(place))
-    except OSError:
-        return False

@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import signature
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
@@ -56,20 +57,14 @@ def write_container(stream: IO[bytes], tree: Any, arrays: list[np.ndarray]) -> N
         raise ValueError("an array of the model holds numbers that are not finite: it is not kept.")
     head = {"format": FORMAT, "arrays": described, "tree": tree}
     text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode("ascii")
-    digest = hashlib.sha256()
-    for piece in _pieces(text, plain):
-        stream.write(piece)
-        digest.update(piece)
+    digest, position = hashlib.sha256(), 0
+    begin = MAGIC + len(text).to_bytes(8, "little") + text
+    for piece in chain([begin], (array.tobytes() for array in plain)):
+        for part in (bytes(-position % _ALIGN), piece):
+            stream.write(part)
+            digest.update(part)
+            position += len(part)
     stream.write(digest.digest())
-
-
-def _pieces(text: bytes, arrays: list[np.ndarray]) -> Iterator[bytes | memoryview]:
-    yield MAGIC + len(text).to_bytes(8, "little") + text
-    position = 16 + len(text)
-    for array in arrays:
-        yield bytes(-position % _ALIGN)
-        position += -position % _ALIGN + array.nbytes
-        yield array.tobytes()
 
 
 def read_container(path: str, max_bytes: int) -> tuple[Any, list[np.ndarray]]:

@@ -148,30 +148,26 @@ class ClusterPasses(Passes):
         self._last: Any = None
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """A pass; if the scheduler has gone, that is the error, whatever failed."""
+        """Few tasks for each group of parts; if the scheduler has gone, that is the error.
+
+        All tasks of a pass go to the scheduler together, which takes its time for each message.
+        """
         try:
-            return self._run(function, *shared)
+            groups = self._tasks()
+            graph = _Graph(self.futures, partial(on_parts, function, shared), sum(map(len, groups)))
+            results = [graph.group(tasks) for tasks in groups]
+            while len(results) > 1:  # the tree of tree_sum
+                sums = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
+                results = [graph.task("sum", sum_of, each, None) for each in sums]
+            if not results:
+                return None
+            # The previous one is released afterwards: Dask delays a message that follows another.
+            self._last = self.client.get(graph.tasks, results[0], sync=False)
+            return aligned(result_of(self.client, self._last))
         except Exception as error:
             if self.client.status == "running":
                 raise
             raise RuntimeError(GONE) from error
-
-    def _run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """Few tasks for each group of parts.
-
-        All tasks of a pass go to the scheduler together, which takes its time for each message.
-        """
-        groups = self._tasks()
-        graph = _Graph(self.futures, partial(on_parts, function, shared), sum(map(len, groups)))
-        results = [graph.group(tasks) for tasks in groups]
-        while len(results) > 1:  # the tree of tree_sum
-            sums = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
-            results = [graph.task("sum", sum_of, each, None) for each in sums]
-        if not results:
-            return None
-        # The previous one is released afterwards: Dask delays a message that follows another.
-        self._last = self.client.get(graph.tasks, results[0], sync=False)
-        return aligned(result_of(self.client, self._last))
 
     def _tasks(self) -> list[list[list[int]]]:
         """For each group of the tree, its parts by the task that takes them.

@@ -79,12 +79,10 @@ def _total(values: Iterable[Any]) -> Any:
     found = [value for value in values if value is not None]
     if found and isinstance(found[0], tuple):
         return tuple(_total(each) for each in zip(*found, strict=True))
-    first = [reduce(_added, found[:2])] if found else [None]
-    return reduce(plus, first + found[2:])
-
-
-def _added(a: Any, b: Any) -> Any:
-    return a.merge(b) if hasattr(a, "merge") else a + b
+    if len(found) > 1:
+        first, second, *found = found
+        found.insert(0, first.merge(second) if hasattr(first, "merge") else first + second)
+    return reduce(plus, found, None)
 
 
 def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +17,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import FileError, Reading
-from eigenkit.files._reading import check_lines, not_lines
+from eigenkit.files._reading import ARFF
+from eigenkit.files._streams import begins_as
 from eigenkit.models._followed_lines import LINES, Arrivals, Layout
 from eigenkit.models._linear import cannot_follow, of_stream
 from eigenkit.models._model import Model, of_more_rows, save
@@ -171,9 +172,9 @@ class Follower:
         """Check that the file can be followed, and say what that means for the model."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in LINES:
-            raise not_lines(path, kind)
+            raise _not_lines(path, kind)
         if path != "-" and Path(path).exists():
-            check_lines(path, _first(path))
+            _check_lines(path, _first(path))
         rows = "standard input" if path == "-" else path
         if self.forgets:
             warnings.warn(
@@ -195,7 +196,7 @@ class Follower:
         if path != "-" and self._ends != _ends(path, self.stream.position or 0):
             raise self._changed()
         if path == "-" and self._begins:
-            check_lines(path, text)
+            _check_lines(path, text)
         self._begins = False
         if self._layout is None and self.row.search(text):
             # Every input begins with the names; those of a file may end within these lines.
@@ -255,7 +256,11 @@ class Follower:
         """Replace the model file, if there are new rows and the stream can be solved."""
         self._saved = time.monotonic()
         estimator, position = self.stream.estimator, self.stream.position
-        if position == self._kept or not _is_solvable(estimator):
+        if position == self._kept or vars(estimator).get("_intake_") is None:
+            return
+        try:
+            estimator._intake_.fitted()
+        except NotFittedError:  # there are too few rows
             return
         how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
         linear = self.model.linear and of_stream(estimator, self.model.target)
@@ -263,6 +268,22 @@ class Follower:
         self._kept = position
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{counted(self.stream.n_rows, 'row')} in {self.place.name}{skipped}")
+
+
+def _check_lines(path: str, text: bytes) -> None:
+    """Refuse a file whose first bytes show that it does not grow by lines of text."""
+    kind = begins_as(text) or ("arff" if ARFF.match(text[:_MARKED]) else None)
+    if kind is not None:
+        raise _not_lines(path, {"npz": "NPZ", "parquet": "Parquet", "arff": "ARFF"}.get(kind, kind))
+
+
+def _not_lines(path: str, kind: str) -> FileError:
+    """The refusal of a format that does not grow by lines."""
+    return FileError(
+        path,
+        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
+        "svmlight, not compressed), or fit this one.",
+    )
 
 
 def _rows_of(model: Model) -> str:
@@ -273,15 +294,6 @@ def _rows_of(model: Model) -> str:
         checksum = crc32(np.asarray(numbers, dtype=np.float64).tobytes(), checksum)
     features = counted(model.features.n_features, "feature")
     return f"rows of {features} and {len(model.target.names)} {model.target.kind}, {checksum:08x}"
-
-
-def _is_solvable(estimator: Any) -> bool:
-    """Whether a stream has enough rows to be solved."""
-    intake = vars(estimator).get("_intake_")
-    try:
-        return intake is not None and intake.fitted() is not None
-    except NotFittedError:
-        return False
 
 
 def _mark_of(checksum: int) -> str:

@@ -285,11 +285,18 @@ class RowBlocks(Blocks):
         ``random_state``, unless ``of`` gives the fold of every row, from 0 to n - 1.
         """
         assigned = drawn(n, random_state) if of is None else self._as_said(of)
-        for i in range(n):
-            yield (
-                self._chosen(assigned, i, held_out=False),
-                self._chosen(assigned, i, held_out=True),
+
+        def chosen(fold: int, held_out: bool) -> RowBlocks:
+            about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
+            which = assigned, fold, held_out
+            return RowBlocks._of(
+                lambda: (in_fold(part, p, *which) for p, part in enumerate(self._parts())),
+                about,
+                self.classes(),
             )
+
+        for i in range(n):
+            yield chosen(i, False), chosen(i, True)
 
     def _as_said(self, of: np.ndarray) -> Assigned:
         """The given folds of all rows, by block."""
@@ -299,16 +306,6 @@ class RowBlocks(Blocks):
             for b, block in enumerate(part):
                 begins[p, b], n = n, n + block[0].shape[0]
         return lambda p, b, there: of[begins[p, b] : begins[p, b] + len(there)]
-
-    def _chosen(self, assigned: Assigned, fold: int, *, held_out: bool) -> RowBlocks:
-        """The rows of a fold, or all others."""
-        which = assigned, fold, held_out
-        about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
-        return RowBlocks._of(
-            lambda: (in_fold(part, p, *which) for p, part in enumerate(self._parts())),
-            about,
-            self.classes(),
-        )
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -353,7 +350,7 @@ class RowBlocks(Blocks):
         labels = [] if y is None else _names("y", y)
         check_unique(path, columns + labels)
         with atomic(path) as stream:
-            tables = (_table(*block) for block in self)
+            tables = ([*_columns(X), *([] if y is None else _columns(y))] for X, y in self)
             return write_table(stream, kind, columns + labels, tables, n_labels=len(labels))
 
 
@@ -378,7 +375,3 @@ def _columns(A: Any) -> list[np.ndarray]:
 
 def _names(letter: str, A: Any) -> list[str]:
     return [letter] if np.ndim(A) == 1 else [f"{letter}{j}" for j in range(A.shape[1])]
-
-
-def _table(X: Any, y: Any) -> list[np.ndarray]:
-    return [*_columns(X), *([] if y is None else _columns(y))]
