@@ -64,7 +64,6 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import written_with
     >>> written_with(",", ".")("1.234,5")
     1234.5
     """
@@ -107,7 +106,6 @@ def as_day(cell: str) -> float:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import as_day
     >>> as_day("1970-01-02"), as_day("1970-01-01 12:00"), as_day("2.1.1970")
     (1.0, 0.5, 1.0)
     """
@@ -158,7 +156,6 @@ def how_to_write(cell: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import how_to_write
     >>> how_to_write("31.12.2024")
     'write dates as YYYY-MM-DD'
     >>> how_to_write("45 %"), how_to_write("red 3")
@@ -206,7 +203,6 @@ def as_class(cell: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import as_class
     >>> [as_class(cell) for cell in ("red ", "NA", "none")]
     ['red', '', 'none']
     """
@@ -221,7 +217,6 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import may_be_else
     >>> may_be_else(["41", "42"], 3, False)
     'are numbers: if they measure something, give --task numbers.'
     >>> may_be_else(["a", "b"], 3, True)
@@ -263,7 +258,6 @@ def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import separator_in
     >>> separator_in(["red|big", "new"], ["red", "old"])
     '|'
     """
@@ -277,7 +271,6 @@ def is_code(cell: str) -> bool:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import is_code
     >>> [is_code(cell) for cell in ("007", "7", "0", "0.5", "9007199254740993")]
     [True, False, False, False, True]
     """
@@ -349,7 +342,6 @@ def marks_of(*cells: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import marks_of
     >>> marks_of("2,040.92"), marks_of("7,5", "1.234,5"), marks_of("red")
     ('--thousands comma', '--decimal comma --thousands point', '')
     >>> marks_of("1,234")

@@ -133,8 +133,6 @@ def halved(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenkit.files._checks import halved
     >>> def no_three(rows):
     ...     if 3 in rows:
     ...         raise ValueError("a three")

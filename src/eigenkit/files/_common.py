@@ -23,7 +23,6 @@ def composed(text: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._common import composed
     >>> composed("e\\u0301te\\u0301") == "\\u00e9t\\u00e9"
     True
     """

@@ -191,7 +191,6 @@ def read_pairs(text: bytes) -> np.ndarray | None:
 
     Examples
     --------
-    >>> from eigenkit.files._svmlight import read_pairs
     >>> read_pairs(b"1:0.5 3:-2")
     array([[ 1. ,  0.5],
            [ 3. , -2. ]])

@@ -170,8 +170,6 @@ def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenkit.files._targets import distinct
     >>> distinct(np.array([3.0, -1.0, 3.0]))
     (array([-1.,  3.]), array([1, 0, 1]))
     """

@@ -145,7 +145,6 @@ def safe_cell(value: Any) -> Any:
 
     Examples
     --------
-    >>> from eigenkit.files._writing import safe_cell
     >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell("a=b"), safe_cell(-5)
     ("'=1+1", '-5', 'a=b', -5)
     """

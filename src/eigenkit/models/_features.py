@@ -238,7 +238,6 @@ def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[
 
     Examples
     --------
-    >>> from eigenkit.models._features import view_columns
     >>> view_columns("a.csv", ["a_1", "b_1", "a_2"], ["a_*", "b_*"])
     [[0, 2], [1]]
     """
