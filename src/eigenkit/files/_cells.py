@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files._common import Expected, Reading
+from eigenkit.files._common import Reading
 from eigenkit.files._errors import FileError
 
 # Cells that stand for a missing value, compared in lower case.
@@ -167,16 +167,6 @@ def how_to_write(cell: str) -> str:
     return "write numbers without units" if _WITH_UNIT.fullmatch(word) else ""
 
 
-def repeats(cells: Sequence[str]) -> bool:
-    """Whether cells are categories rather than text: a few values that repeat."""
-    return 2 * len({cell.strip() for cell in cells}) <= len(cells)
-
-
-def name_rows(cells: Sequence[str]) -> bool:
-    """Whether cells are names of rows rather than text: all differ, and none is several words."""
-    return len(cells) > 3 and len({*cells}) == len(cells) and not any(c.split()[1:] for c in cells)
-
-
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number, or nothing."""
     return fits(as_number, cell)
@@ -309,7 +299,12 @@ def find_marks(
     decimal, thousands = (_asked(path, options, name) for name in ("decimal", "thousands"))
     columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
     model = options.expected
-    found = decimal or _shown(columns, delimiter, model), thousands
+    mark = decimal or ("." if model is None else model.decimal)
+    if decimal is None and any("." in c for column in columns for c in column if is_number(c)):
+        mark = "."  # as the cells show
+    elif decimal is None and delimiter != "," and any(map(has_decimal_commas, columns)):
+        mark = ","
+    found = mark, thousands
     if model is not None and model.thousands and decimal is None and thousands is None:
         theirs = model.decimal, model.thousands
         # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
@@ -357,14 +352,6 @@ def marks_of(*cells: str) -> str:
         if able and not any(set(fewer) < set(options) for fewer in found):
             found.append(options)
     return " or ".join(map(" ".join, found))
-
-
-def _shown(columns: Sequence[Sequence[str]], delimiter: str, model: Expected | None) -> str:
-    """The decimal mark that the cells show, or else the model's."""
-    if any("." in cell for column in columns for cell in column if is_number(cell)):
-        return "."
-    commas = delimiter != "," and any(map(has_decimal_commas, columns))
-    return "," if commas else "." if model is None else model.decimal
 
 
 def _n_read(columns: Sequence[Sequence[str]], marks: tuple[str, str | None]) -> int:

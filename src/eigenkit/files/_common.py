@@ -269,9 +269,7 @@ class Source(ABC):
             return self.error(otherwise)
         first = bad.first[0]
         where = "" if first.line is None else f" at line {first.line}"
-        return self.error(
-            f"all of its {bad.n} rows are bad, the first{where}: {first.problem}",
-        )
+        return self.error(f"all of its {bad.n} rows are bad, the first{where}: {first.problem}")
 
     def take_labels_as_numbers(self) -> None:
         """From now on, words among them are errors."""

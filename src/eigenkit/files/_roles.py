@@ -20,8 +20,6 @@ from eigenkit.files._cells import (
     is_missing,
     is_number,
     marks_of,
-    name_rows,
-    repeats,
 )
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
@@ -207,7 +205,7 @@ class Table(Source):
                 hint = "; if its first row holds no names, give --no-header"
             raise self.error(
                 f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
-                f"it has {listed(self.names)}{hint}.",
+                f"it has {listed(self.names)}{hint}."
             )
         return found
 
@@ -268,9 +266,18 @@ def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any
 
 def how_to_read(columns: dict[str, list[str]]) -> str:
     """Options for columns of text; numbered names that repeat may be groups."""
-    few = [name for name, cells in columns.items() if repeats(cells)]
-    rows = [name for name, cells in columns.items() if name_rows(cells)]
-    text = [name for name in columns if name not in (*few, *rows)]
+    few, rows, text = list[str](), list[str](), list[str]()
+    for name, cells in columns.items():
+        if 2 * len({cell.strip() for cell in cells}) <= len(cells):  # a few values that repeat
+            few.append(name)
+        elif (
+            len(cells) > 3
+            and len({*cells}) == len(cells)
+            and all(len(c.split()) < 2 for c in cells)
+        ):
+            rows.append(name)  # all differ, and none is several words
+        else:
+            text.append(name)
     by_name = "--index" if len(rows) == 1 else "--ignore"
     options = [("--categorical", few), ("--text", text), (by_name, rows)]
     add = " ".join(f"{option} {_argument(names)}" for option, names in options if names)

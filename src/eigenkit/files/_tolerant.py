@@ -41,7 +41,7 @@ class Tolerant(Source):
         found, skips = Skipped(), self.options.on_error == "skip"
         if skips:
             self.bad = []
-        for block in map(self._with_lines, super().blocks(n_rows)):
+        for block in super().blocks(n_rows):
             good = sound(self, block, self.bad) if skips else block
             if skips:  # those that were bad up to its end, by line
                 found.extend(sorted(self.bad, key=lambda error: error.line or 0))
@@ -51,9 +51,6 @@ class Tolerant(Source):
         if skips:
             found.extend(self.bad)
         self.skipped = found
-
-    def _with_lines(self, block: Block) -> Block:
-        return block
 
     def _good(
         self, first: int, lines: list[Any], read: Callable[[int, list[Any]], Any]
@@ -74,6 +71,8 @@ class Tolerant(Source):
 
 class TolerantTable(Tolerant, Delimited):
     """CSV and TSV. A quote that is never closed spoils no other row."""
+
+    _quote = '"'
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.bad = []
@@ -121,10 +120,6 @@ class TolerantTable(Tolerant, Delimited):
             found = self._quickly((first + begin, "".join(some).encode()))
             blocks.append(self._by_rows(first + begin, some) if found is None else found)
         return _joined(blocks) if blocks else self._by_rows(first, [])
-
-    @property
-    def _quote(self) -> str:
-        return str(self._quoting.get("quotechar", '"'))
 
     def _row_of_numbers(self, line: int, row: list[str]) -> list[float] | None:
         """None for a bad row, which may also have a bad label."""
@@ -184,6 +179,8 @@ def _joined(blocks: list[Block]) -> Block:
 class TolerantArff(TolerantTable, Arff):
     """ARFF, dense or sparse."""
 
+    _quote = "'"
+
     def _sparse(self, first: int, lines: list[str]) -> Block:
         block: Block = self._good(first, lines, self._checked_sparse)[0]
         return block
@@ -205,15 +202,11 @@ class TolerantPairs(Tolerant, SvmLight):
         super().__init__(origin, options)
         self._whole = None  # bad rows are counted by the pass that gives the good ones
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The good rows."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         self._places.clear()
-        return super().blocks(n_rows)
-
-    def _with_lines(self, block: Block) -> Block:
-        if not self._places:
-            return block
-        return replace(block, lines=np.array([self._places.popleft() for _ in range(len(block))]))
+        for block in super()._blocks(n_rows):
+            lines = [self._places.popleft() for _ in range(len(block))] if self._places else None
+            yield replace(block, lines=None if lines is None else np.array(lines))
 
     def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
         found, lines = self._good(first, lines, self._checked_parse)

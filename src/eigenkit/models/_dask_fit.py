@@ -140,13 +140,7 @@ def fit_on_cluster(
 
 
 def blocks_of(
-    client: Any,
-    parts: Any,
-    y: Any,
-    classes: Any,
-    options: Reading,
-    *,
-    by_name: bool = False,
+    client: Any, parts: Any, y: Any, classes: Any, options: Reading, *, by_name: bool = False
 ) -> DaskBlocks:
     """From delayed pairs, a collection with row chunks, or files; classes ``by_name`` or value."""
     if not hasattr(client, "submit"):

@@ -29,13 +29,7 @@ from eigenkit.models._choosing import (
     cross_validated,
     n_entries,
 )
-from eigenkit.models._features import (
-    Features,
-    Preparation,
-    complete,
-    learn_features,
-    view_columns,
-)
+from eigenkit.models._features import Features, Preparation, complete, learn_features, view_columns
 from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
@@ -180,11 +174,7 @@ def check_target(
 
 
 def _quality(
-    estimator: Any,
-    rows: InMemory,
-    took: float,
-    choice: Choice | None,
-    say: Callable[[str], None],
+    estimator: Any, rows: InMemory, took: float, choice: Choice | None, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """The score on rows left out, or an error if it cannot be computed or would take too long.
 

@@ -222,23 +222,18 @@ def save(model: Model, path: str | Path) -> None:
             "alone, use skops or pickle."
         )
     arrays: list[np.ndarray] = []
-    tree = {
-        "method": model.method,
-        "estimator": to_tree(model.estimator, arrays),
-        "how": model.how,
-        **{name: _part_to_tree(getattr(model, name), arrays) for name in _PARTS},
-    }
+    estimator = to_tree(model.estimator, arrays)
+    tree = {"method": model.method, "estimator": estimator, "how": model.how}
+    for name in _PARTS:
+        part: Any = getattr(model, name)
+        state: Any = None
+        if part is not None:
+            state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+        if name == "features":
+            state["text"] = [dataclasses.asdict(column) for column in part.text]
+        tree[name] = to_tree(state, arrays)
     with atomic(path) as stream:
         write_container(stream, tree, arrays)
-
-
-def _part_to_tree(part: Any, arrays: list[np.ndarray]) -> Any:
-    if part is None:
-        return None
-    state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
-    if isinstance(part, Features):
-        state["text"] = [dataclasses.asdict(column) for column in part.text]
-    return to_tree(state, arrays)
 
 
 def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
@@ -332,8 +327,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
     if "_intake_" not in vars(model.estimator):
         raise FileError(
-            name,
-            "it keeps no stream to merge: fit it with --checkpoint, or update it with follow.",
+            name, "it keeps no stream to merge: fit it with --checkpoint, or update it with follow."
         )
     if problem := cannot_follow(model):
         raise FileError(name, problem)
