@@ -7,6 +7,7 @@ refuse is read row by row, which is slower, but can say which line and column is
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -37,7 +38,6 @@ from eigenkit.files._streams import (
     Lines,
     Origin,
     guess_encoding,
-    one_by_one,
     split_lines,
     without_lines,
 )
@@ -204,7 +204,8 @@ class Delimited(Table):
             if skip and text.isspace():  # nothing but comments yet
                 continue
             if skip:
-                reader = csv.reader(one_by_one(text), delimiter=self.delimiter)
+                one_by_one = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="\n")
+                reader = csv.reader(one_by_one, delimiter=self.delimiter)
                 while _is_empty(next(reader)):
                     pass
                 n = reader.line_num

@@ -358,20 +358,16 @@ class _Rows:
             self.n = end
             return
         self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
-        if self.dense is None:
-            self.dense = np.empty((self._capacity(X), X.shape[1]), X.dtype)
-        if end > len(self.dense):
-            # realloc moves pages, not numbers.
-            self.dense.resize((self._capacity(X), X.shape[1]), refcheck=False)
+        if self.dense is None or end > len(self.dense):
+            # For as many rows as the file seems to hold; unused memory costs nothing.
+            guess = 1.02 * end / self.share if self.share else 1.5 * self.n
+            most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
+            room = max(end, int(min(guess, most))), X.shape[1]
+            if self.dense is None:
+                self.dense = np.empty(room, X.dtype)
+            self.dense.resize(room, refcheck=False)  # realloc moves pages, not numbers
         self.dense[self.n : end] = X
         self.n = end
-
-    def _capacity(self, X: np.ndarray) -> int:
-        """Rows to make room for, as many as the file seems to hold; unused memory costs nothing."""
-        end = self.n + len(X)
-        guess = 1.02 * end / self.share if self.share else 1.5 * self.n
-        most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
-        return max(end, int(min(guess, most)))
 
     def finish(self) -> Any:
         """The matrix."""

@@ -228,15 +228,6 @@ def without_lines(text: bytes, mark: str) -> bytes:
     return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
 
 
-def one_by_one(text: bytes) -> Iterator[str]:
-    """The lines of a text, for callers that need only the first."""
-    at = 0
-    while at < len(text):
-        end = text.find(b"\n", at) + 1 or len(text)
-        yield text[at:end].decode()
-        at = end
-
-
 def held(owner: Any, stream: IO[bytes]) -> IO[bytes]:
     """A stream that is closed when its owner is deleted, even after an error."""
     weakref.finalize(owner, stream.close)

@@ -270,7 +270,7 @@ class Scratch:
         """Keep a copy of an array of numbers."""
         array = np.ascontiguousarray(array)
         place = Place(self.n_bytes, array.dtype, array.shape)
-        left = _bytes_of(array)
+        left = array.reshape(-1).view(np.uint8)
         try:
             while left.nbytes:
                 left = left[self._file.write(left) :]
@@ -289,7 +289,7 @@ class Scratch:
     def get(self, place: Place) -> np.ndarray:
         """Read an array back."""
         array = np.empty(place.shape, dtype=place.dtype)
-        left = _bytes_of(array)
+        left = array.reshape(-1).view(np.uint8)
         with self._lock:
             self._file.seek(place.offset)
             while left.nbytes:
@@ -349,7 +349,3 @@ class Stored:
             X = sparse.csr_array(tuple(parts), shape=(self.shape[0], width))
         y = None if self.y is None else self.scratch.get(self.y)
         return X, y if self.names is None or y is None else self.names[y], None
-
-
-def _bytes_of(array: Any) -> memoryview:
-    return memoryview(array).cast("B") if array.size else memoryview(b"")

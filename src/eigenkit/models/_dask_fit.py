@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -235,8 +235,10 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
             "they are with task=."
         )
     width = max(each.width for each in found)
-    known = _all_names([each.names for each in found])
-    (kind,) = kinds
+    (kind,), several = kinds, {each.names for each in found}
+    known = list(found[0].names)
+    if len(several) > 1:  # in the order that they would have in a single one
+        known = sorted(set().union(*several), key=natural)
     values = class_values(known) if kind == "classes" and not by_name else None
     how = options, known, values, width
     parts = [client.submit(_sized, read_part, path, *how) for path in names]
@@ -248,14 +250,6 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
     if options.on_error == "skip":
         made.skipped_ = made.skipped.described()
     return made
-
-
-def _all_names(names: Sequence[tuple[str, ...]]) -> list[str]:
-    """The names of all files, in the order that they would have in a single one."""
-    first = names[0]
-    if all(each == first for each in names):
-        return list(first)
-    return sorted({name for each in names for name in each}, key=natural)
 
 
 def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:

@@ -21,7 +21,7 @@ from eigenkit.files._reading import ARFF
 from eigenkit.files._streams import begins_as
 from eigenkit.models._followed_lines import LINES, Arrivals, Layout
 from eigenkit.models._linear import cannot_follow, of_stream
-from eigenkit.models._model import Model, of_more_rows, save
+from eigenkit.models._model import Model, save
 from eigenkit.models._stream import Stream
 from eigenkit.shell import counted
 
@@ -262,7 +262,8 @@ class Follower:
             estimator._intake_.fitted()
         except NotFittedError:  # there are too few rows
             return
-        how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
+        told = {"n_rows": self.stream.n_rows, "quality": None}  # which was measured before
+        how = {**self.model.how, **told, "followed": True}
         linear = self.model.linear and of_stream(estimator, self.model.target)
         save(replace(self.model, estimator=estimator, linear=linear, how=how), self.place)
         self._kept = position

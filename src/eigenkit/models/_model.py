@@ -189,11 +189,6 @@ def how_fitted(
     }
 
 
-def of_more_rows(how: dict[str, Any], n_rows: int) -> dict[str, Any]:
-    """The same after more rows, without the quality, which was measured before."""
-    return {**how, "n_rows": n_rows, "quality": None}
-
-
 # -- files ------------------------------------------------------------------------------
 
 
@@ -314,7 +309,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
     if first.target.columns == first.target.names:
         target = replace(target, columns=names)
     n_rows = merged._intake_.moments.n_rows
-    how = of_more_rows(first.how, n_rows)
+    how = {**first.how, "n_rows": n_rows, "quality": None}  # which was measured before
     if others:
         how["merged"] = len(models)
         told = [m.how["skipped"] for _, m in models if "skipped" in m.how]

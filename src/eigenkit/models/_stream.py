@@ -320,7 +320,11 @@ class Stream:
         try:
             tree, arrays = read_container(str(self.path), MAX_BYTES)
         except FileError as error:
-            raise _of_state(error) from error
+            problem = error.problem.rstrip(".").replace("the model file", "the state")
+            told = "a model file of eigenkit: give one that fit wrote"
+            problem = problem.replace(told, "a state")
+            advice = "restore a copy of it, or start again with a new file."
+            raise error.with_problem(f"{problem}; {advice}") from error
         if isinstance(tree, dict) and tree.get("kind") != "stream":
             raise FileError(str(self.path), "it holds a model: use another file for the state.")
         try:
@@ -378,10 +382,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream({self.estimator!r}, {str(self.path)!r}, position={self.position})"
-
-
-def _of_state(error: FileError) -> FileError:
-    """The refusal of a file, in the words of a state."""
-    problem = error.problem.rstrip(".").replace("the model file", "the state")
-    problem = problem.replace("a model file of eigenkit: give one that fit wrote", "a state")
-    return error.with_problem(f"{problem}; restore a copy of it, or start again with a new file.")
