@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any
 
@@ -116,8 +116,6 @@ def as_day(cell: str) -> float:
         word = f"{found[3]}-{found[2]:0>2}-{found[1]:0>2}{found[4] or ''}"
     if not _DATE.fullmatch(word):
         raise ValueError(cell)
-    if len(word) == 10:
-        return float(date.fromisoformat(word).toordinal() - date(1970, 1, 1).toordinal())
     moment = datetime.fromisoformat(word)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

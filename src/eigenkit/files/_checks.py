@@ -87,24 +87,24 @@ def sound(source: Source, block: Block, bad: Any) -> Block:
 
     Rows that are dropped because they miss a value are not bad.
     """
-    found, rows = list[tuple[int, Exception]](), np.arange(len(block))
-    gaps = incomplete(block, source.named_cells)
-    for some in (rows[~gaps], rows[gaps & (source.options.missing != "drop")]):
-        halved(lambda part: _check(source, block, part), some, found)
-    for i, error in sorted(found, key=lambda each: each[0]):
-        bad.append(placed(error, source.path, None if block.lines is None else block.lines[i]))
-    return block.take(np.setdiff1d(rows, [i for i, _ in found])) if found else block
-
-
-def _check(source: Source, block: Block, rows: np.ndarray) -> None:
-    """Refuse some rows of a block as a fit would."""
-    start = block.start + int(rows[0])
-    some = block if len(rows) == len(block) else replace(block.take(rows), start=start)
+    found, all_rows = list[tuple[int, Exception]](), np.arange(len(block))
     base, missing = int(source.found.get("index_base", 1)), source.options.missing
     names, categorical = source.feature_names, source.categorical_names
-    check_values(source.path, some, names, base, missing, categorical)
-    groups_in(source, some)
-    check_labels(source, some.labels, start)
+
+    def check(rows: np.ndarray) -> None:
+        """Refuse some rows of the block as a fit would."""
+        start = block.start + int(rows[0])
+        some = block if len(rows) == len(block) else replace(block.take(rows), start=start)
+        check_values(source.path, some, names, base, missing, categorical)
+        groups_in(source, some)
+        check_labels(source, some.labels, start)
+
+    gaps = incomplete(block, source.named_cells)
+    for rows in (all_rows[~gaps], all_rows[gaps & (missing != "drop")]):
+        halved(check, rows, found)
+    for i, error in sorted(found, key=lambda each: each[0]):
+        bad.append(placed(error, source.path, None if block.lines is None else block.lines[i]))
+    return block.take(np.setdiff1d(all_rows, [i for i, _ in found])) if found else block
 
 
 def check_labels(source: Source, labels: Any, start: int = 0) -> None:

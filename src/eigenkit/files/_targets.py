@@ -143,19 +143,16 @@ def target_in(source: Source, labels: Any, task: str | None, *, part: bool = Fal
 
 
 def _guess(labels: Any) -> str:
-    if isinstance(labels, np.ndarray):
-        return _guess_numbers(labels)
-    if isinstance(labels[0], str):
-        return "classes"
-    if all(len(cell) == 1 for cell in labels):
+    """What labels look like."""
+    if not isinstance(labels, np.ndarray):
+        if isinstance(labels[0], str):
+            return "classes"
+        if any(len(cell) != 1 for cell in labels):
+            return "labels"
         try:
-            return _guess_numbers(np.array(labels, dtype=float))
+            labels = np.array(labels, dtype=float)
         except ValueError:
             return "classes"
-    return "labels"
-
-
-def _guess_numbers(labels: np.ndarray) -> str:
     if labels.shape[1] > 1:
         return "labels" if np.isin(labels, (0, 1)).all() else "numbers"
     values, _ = distinct(labels[:, 0])

@@ -164,10 +164,8 @@ def read_part(
             block = replace(block, names=values[[known.index(name) for name in target.names]])
         X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
         if target is not None and target.kind == "labels":
-            place = [known.index(name) for name in target.names]
-            Y = np.zeros((len(y), len(known)))
-            Y[:, place] = y
-            y = Y
+            given, y = y, np.zeros((len(y), len(known)))
+            y[:, [known.index(name) for name in target.names]] = given
         part.append((X, y, weight))
     return checked_part(part)
 

@@ -174,22 +174,18 @@ class InBlocks(FitRows):
     def store(self, raw: bool = False) -> RowBlocks:
         """All rows in a scratch file, as blocks that are read from there from now on."""
         if self._stored is None or (raw and not self._stored_raw):
-            self._stored, self._stored_raw = self._written(raw), raw
+            scratch = Scratch()
+            self.say(
+                f"{self.width} columns: the rows are parsed into a scratch file in "
+                f"{scratch.folder}, which takes about {time_of(self.seconds)}"
+            )
+            held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
+            classes = np.array(self.target.names) if self.target.kind == "classes" else None
+            self._stored, self._stored_raw = RowBlocks.stored(held, classes), raw
+            self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
         if self._stored_raw and not raw:
             return self._stored.map(self.features.prepared)
         return self._stored
-
-    def _written(self, raw: bool) -> RowBlocks:
-        scratch = Scratch()
-        self.say(
-            f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
-            f"which takes about {time_of(self.seconds)}"
-        )
-        held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
-        classes = np.array(self.target.names) if self.target.kind == "classes" else None
-        blocks = RowBlocks.stored(held, classes)
-        self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
-        return blocks
 
     def fit(self, estimator: Any, searched: bool) -> Any:
         """In one pass where the moments are small; otherwise, and where alpha was ``searched``,
