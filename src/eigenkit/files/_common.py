@@ -209,6 +209,7 @@ class Block:
 class Source(ABC):
     """A file that can be read as often as needed."""
 
+    sources: Sequence[Source] = ()  # if this is several files
     n_features = 0  # of a sparse file
     numeric_labels = True
     late_word: FileError | None = None  # about the first label that is not a number
@@ -272,12 +273,16 @@ class Source(ABC):
         return self.error(f"all of its {bad.n} rows are bad, the first{where}: {first.problem}")
 
     def take_labels_as_numbers(self) -> None:
-        """From now on, words among them are errors."""
+        """From now on, words among them are errors, in all files."""
+        for source in self.sources:
+            source.take_labels_as_numbers()
         self.numeric_labels, self.late_word, self._watched = True, None, frozenset()
         self.whole_labels.clear()
 
     def take_labels_as_words(self) -> None:
-        """From now on, the labels of one column are what is written."""
+        """From now on, the labels of one column are what is written, in all files."""
+        for source in self.sources:
+            source.take_labels_as_words()
         self.numeric_labels = self.numeric_labels and len(self.label_names) > 1
         self.late_word = None
 

@@ -224,7 +224,7 @@ class ManyFiles(Source):
     Labels that are words in one of them are words in all.
     """
 
-    def __init__(self, name: str, sources: list[Source]) -> None:
+    def __init__(self, name: str, sources: Sequence[Source]) -> None:
         first, self.sources = sources[0], sources
         super().__init__(name, first.options)
         check_columns(sources)
@@ -237,18 +237,6 @@ class ManyFiles(Source):
         if False in numeric:
             self.take_labels_as_words()
         self.mixed = len(numeric) > 1
-
-    def take_labels_as_words(self) -> None:
-        """In all files."""
-        super().take_labels_as_words()
-        for source in self.sources:
-            source.take_labels_as_words()
-
-    def take_labels_as_numbers(self) -> None:
-        """In all files."""
-        super().take_labels_as_numbers()
-        for source in self.sources:
-            source.take_labels_as_numbers()
 
     def bad_rows(self) -> Skipped:
         """Of all files."""

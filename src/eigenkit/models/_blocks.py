@@ -123,21 +123,16 @@ def in_fold(
             yield tuple(taken(each, rows) for each in (X, *others))
 
 
-def cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Blocks of rows, each as its size and a function that gives it."""
+def cut(X: Any, block_bytes: int) -> Iterator[tuple[int, slice]]:
+    """The rows of blocks, each with its size."""
     n = X.shape[0]
     if sparse.issparse(X):
         n_bytes = int(X.nnz * 12)
     else:
         n_bytes = int(X.nbytes if hasattr(X, "nbytes") else 8 * np.prod(X.shape, dtype=np.int64))
     step = max(1, int(n * block_bytes / max(n_bytes, 1)))
-
-    def rows_of(start: int) -> Callable[[], tuple[Any, ...]]:
-        rows = slice(start, start + step)
-        return lambda: tuple(taken(each, rows) for each in (X, y, weight))
-
     for start in range(0, n, step):
-        yield n_bytes * min(step, n - start) // n, rows_of(start)
+        yield n_bytes * min(step, n - start) // n, slice(start, start + step)
 
 
 def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:

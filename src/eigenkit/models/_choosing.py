@@ -35,7 +35,7 @@ CHOSEN_BY = {**SCORES, "classes": "mean AUC"}
 MOST_COMPONENTS = 30
 # The alphas of a grid of our own.
 _GRID = 7
-# Fewer entries than this, and work of fewer seconds, need no forecast.
+# With fewer entries (stored ones, if X is sparse) and fewer seconds of work, no forecast is needed.
 LARGE, WORTH_SAYING = 1_000_000, 5.0
 
 
@@ -193,7 +193,7 @@ class Choice:
         """
         chooses = self.alphas is not None or self.components == "cv"
         ((X, y),) = rows
-        if not chooses or n_entries(X) < LARGE:
+        if not chooses or X.size < LARGE:
             return
         grid = () if self.alphas is None else self.alphas
         in_fold = _GRID if callable(grid) else len(grid)  # fits, at most
@@ -211,11 +211,6 @@ class Choice:
                 f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
                 f"fits, about {time_of(one * n_fits)} or less"
             )
-
-
-def n_entries(X: Any) -> int:
-    """How many numbers a matrix holds."""
-    return int(X.nnz if hasattr(X, "nnz") else X.size)
 
 
 def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:

@@ -297,14 +297,11 @@ def _array(tree: Any, arrays: Any) -> Any:
     index = tree["v"]
     if type(index) is not int or not 0 <= index < len(arrays):
         raise TreeError("an array is missing")
-    return arrays[index]
-
-
-def _scalar(tree: Any, arrays: Any) -> Any:
-    value = _array(tree, arrays)
-    if value.ndim:
+    if tree["t"] == "array":
+        return arrays[index]
+    if arrays[index].ndim:
         raise TreeError("a number is an array")
-    return value[()]
+    return arrays[index][()]
 
 
 def _strings(tree: Any, arrays: Any) -> Any:
@@ -384,7 +381,7 @@ _READ = {
     "tuple": lambda tree, arrays: tuple(_items(tree, arrays)),
     "dict": _dict,
     "array": _array,
-    "scalar": _scalar,
+    "scalar": _array,
     "strings": _strings,
     "objects": _strings,
     "csr": _csr,

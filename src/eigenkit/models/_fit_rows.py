@@ -124,11 +124,9 @@ class InBlocks(FitRows):
     seconds: float  # that one pass over the file takes
     checkpoint: str | Path | None
     fingerprint: str  # of the blocks, for a checkpoint
-
-    def __post_init__(self) -> None:
-        self.n = 0
-        self._stored: RowBlocks | None = None
-        self._stored_raw = False
+    n: int = 0
+    _stored: RowBlocks | None = None
+    _stored_raw: bool = False
 
     def _make(self, raw: bool = False) -> Iterator[tuple[Any, np.ndarray]]:
         """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""

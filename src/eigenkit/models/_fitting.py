@@ -21,14 +21,7 @@ from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
 from eigenkit.models._blocks import Tick, in_blocks, labels_of, unsaid
-from eigenkit.models._choosing import (
-    LARGE,
-    SCORES,
-    WORTH_SAYING,
-    Choice,
-    cross_validated,
-    n_entries,
-)
+from eigenkit.models._choosing import LARGE, SCORES, WORTH_SAYING, Choice, cross_validated
 from eigenkit.models._features import Features, Preparation, complete, learn_features, view_columns
 from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
@@ -182,12 +175,12 @@ def _quality(
     many entries this matters less, and takes too long.
     """
     ((X, y),) = rows
-    if n_entries(X) > _MOST_ENTRIES:
-        raise ValueError(f"{n_entries(X):,} numbers would take long")
+    if X.size > _MOST_ENTRIES:
+        raise ValueError(f"{X.size:,} numbers would take long")
     if len(y) < 2 * rows.cv:
         raise ValueError(f"{len(y)} rows are too few for {rows.cv} folds")
     estimators: Iterator[Any] = repeat(estimator)
-    nested = choice is not None and n_entries(X) < LARGE
+    nested = choice is not None and X.size < LARGE
     if choice is not None and nested:
         estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
         if _INNER * took > WORTH_SAYING:

@@ -29,6 +29,7 @@ from eigenkit.models._blocks import (
     in_fold,
     parsed,
     sliceable,
+    taken,
     triple,
 )
 from eigenkit.moments import Blocks
@@ -141,11 +142,15 @@ class RowBlocks(Blocks):
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give the same number."
                     )
-        pieces = [piece for part in triples for piece in cut(*part, block_bytes)]
-        groups = grouped(pieces, [size for size, _ in pieces])
+        pieces = [(part, *piece) for part in triples for piece in cut(part[0], block_bytes)]
+        groups = grouped(pieces, [size for _, size, _ in pieces])
         shapes = [X.shape for X, *_ in triples]
         about = f"{_sizes(shapes, len(pieces))} from arrays"
-        return cls._of(lambda: ((make() for _, make in group) for group in groups), about)
+
+        def blocks_in(group: Sequence[Any]) -> Iterator[Any]:
+            return (tuple(taken(A, rows) for A in part) for part, _, rows in group)
+
+        return cls._of(lambda: map(blocks_in, groups), about)
 
     @classmethod
     def from_files(
