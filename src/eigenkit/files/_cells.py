@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import UTC, datetime
-from itertools import zip_longest
+from functools import partial
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -304,9 +305,12 @@ def find_marks(
         mark = ","
     found = mark, thousands
     if model is not None and model.thousands and decimal is None and thousands is None:
-        theirs = model.decimal, model.thousands
+        theirs, cells = (model.decimal, model.thousands), [*chain.from_iterable(columns)]
+        able, able_here = (
+            sum(map(partial(fits, written_with(*m)), cells)) for m in (theirs, found)
+        )
         # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
-        found = theirs if _n_read(columns, theirs) >= _n_read(columns, found) else found
+        found = theirs if able >= able_here else found
     if found[0] == found[1]:
         why = "--decimal and --thousands are the same mark"
         if decimal is None:
@@ -350,9 +354,3 @@ def marks_of(*cells: str) -> str:
         if able and not any(set(fewer) < set(options) for fewer in found):
             found.append(options)
     return " or ".join(map(" ".join, found))
-
-
-def _n_read(columns: Sequence[Sequence[str]], marks: tuple[str, str | None]) -> int:
-    """How many cells are numbers with these marks."""
-    convert = written_with(*marks)
-    return sum(fits(convert, cell) for column in columns for cell in column)

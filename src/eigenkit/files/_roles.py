@@ -10,11 +10,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from eigenkit.files._cells import (
     MARKED,
-    fits,
     how_to_write,
     is_code,
     is_missing,
@@ -254,14 +252,6 @@ def _spelt(name: str) -> str:
     """A name, with numbers in one spelling: 1100.0 and 1100 are the same wavelength."""
     plain = is_number(name) and not is_missing(name) and not is_code(name)
     return f"{float(name):.17g}" if plain else composed(name)
-
-
-def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any) -> str:
-    """The words in the first row of columns of numbers, which are probably units."""
-    if len(rows) < 3:
-        return ""
-    cells = [rows[0][j] for j in columns if j < len(rows[0]) and not is_missing(rows[0][j])]
-    return "" if any(fits(convert, cell) for cell in cells) else ", ".join(cells)
 
 
 def how_to_read(columns: dict[str, list[str]]) -> str:
