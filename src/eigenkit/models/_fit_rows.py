@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -59,8 +59,6 @@ class FitRows(Iterable[tuple[Any, np.ndarray]]):
 class InMemory(FitRows):
     """All rows as one block."""
 
-    in_blocks: ClassVar[bool] = False
-
     kind: str  # of the labels
     X: Any  # as it is before filling in and scaling
     y: np.ndarray
@@ -109,8 +107,6 @@ class InMemory(FitRows):
 @dataclass(eq=False)
 class InBlocks(FitRows):
     """Rows that are read and made anew for every pass, or stored in a scratch file."""
-
-    in_blocks: ClassVar[bool] = True
 
     path: str
     blocks: Blocks
