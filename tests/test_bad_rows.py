@@ -196,9 +196,7 @@ def test_rows_that_only_the_estimator_refuses(site):
     layout = _followed_lines.Layout(model, "data.csv", "csv", options)
     layout.begin(lines[0], b"".join(lines[1:]))
     text = b"".join([*lines[1:101], b"1,1e300,3,a\n", *lines[101:]])
-    (X, y, _), bad = _followed_lines.Arrivals(
-        layout, text, 0, len(text), 0, 0, Fussy(), True
-    ).sound()
+    (X, y, _), bad = _followed_lines.Arrivals(layout, text, 0, len(text), 0, Fussy(), True).sound()
     assert len(X) == len(y) == 200
     ((_, error),) = bad
     assert str(error) == "data.csv, line 102: a value is too large."

@@ -22,7 +22,7 @@ CLASS = np.where(X[:, 0] + X[:, 1] > 0, "up", "down")
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for module in ("_fitting", "_file_blocks"):
+    for module in ("_fitting", "_blocks"):
         monkeypatch.setattr(f"eigenkit.models.{module}.rows_per_block", lambda source: 10)
     _write("data.csv", CLASS)
 

@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenkit.cli import app
 from eigenkit.files import Block
-from eigenkit.files._repeats import repeated_rows
+from eigenkit.files._checks import repeated_rows
 from eigenkit.models import load
 
 

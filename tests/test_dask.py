@@ -280,7 +280,7 @@ def test_too_many_numbers_in_one_part(client, monkeypatch):
 def test_sizes_of_sparse_arrays_are_known():
     from dask.sizeof import sizeof
 
-    from eigenkit.models._dask_parts import register_sizes
+    from eigenkit.models._dask_fit import register_sizes
 
     register_sizes()
     X, _ = _part(0)
@@ -531,7 +531,7 @@ def test_workers_know_the_sizes_of_sparse_parts():
     """In a process of its own, as workers are."""
     code = (
         "from dask.sizeof import sizeof; from scipy import sparse; "
-        "from eigenkit.models import _dask_parts as made; "
+        "from eigenkit.models import _dask_fit as made; "
         "from eigenkit.models._dask_worker import checked_part; "
         "part = made._sized(checked_part, (sparse.eye_array(50000, format='csr'), None)); "
         "print(sizeof(part))"

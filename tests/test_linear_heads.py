@@ -328,7 +328,7 @@ def test_score_takes_files_larger_than_memory(kind, method, tmp_path, rng, monke
     _run(*fit, "--method", method, "--out", tmp_path / "m.ek")
     frame.to_csv(tmp_path / "b.csv", index=False)
     score = ("score", tmp_path / "m.ek", tmp_path / "b.csv", "--json")
-    monkeypatch.setattr("eigenkit.models._file_blocks.rows_per_block", lambda source: 50)
+    monkeypatch.setattr("eigenkit.models._blocks.rows_per_block", lambda source: 50)
     whole, blocks = (json.loads(_run(*score, *more)) for more in ((), ("--max-memory", "5kB")))
     assert blocks["rows"] == whole["rows"] == (240 if kind == "labels" else 238)
     assert blocks["scores"] == pytest.approx(whole["scores"], rel=1e-9)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from eigenkit import GEPSVM, MultiviewCCA, ReGEC, RowBlocks, Stream
-from eigenkit.models._trees import from_tree, to_tree
+from eigenkit.models._container import from_tree, to_tree
 
 N, D = 160, 6
 GROUPS = [0, 0, 1, 1, 2, 2]

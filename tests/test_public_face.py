@@ -31,7 +31,7 @@ from eigenkit import (
     alpha_path,
 )
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.models._trees import from_tree, to_tree
+from eigenkit.models._container import from_tree, to_tree
 from eigenkit.pencil import Report
 from eigenkit.shell import with_article
 from test_contract import ESTIMATORS, PROJECTIONS, data_for, default

@@ -18,7 +18,7 @@ from eigenkit.cli import app
 from eigenkit.files import FileError
 from eigenkit.files._delimited import Delimited
 from eigenkit.models import load
-from eigenkit.models._file_blocks import Scratch, Stored
+from eigenkit.models._blocks import Scratch, Stored
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -81,7 +81,7 @@ def test_files_are_parsed_once(tmp_path, rng, monkeypatch):
 
 
 def test_bad_values_are_named_by_their_row_in_their_file(tmp_path, rng, monkeypatch):
-    monkeypatch.setattr("eigenkit.models._file_blocks.rows_per_block", lambda source: 16)
+    monkeypatch.setattr("eigenkit.models._blocks.rows_per_block", lambda source: 16)
     pattern = _files(tmp_path, rng)
     place = tmp_path / "part2.csv"
     lines = place.read_text().splitlines()

@@ -392,7 +392,7 @@ def test_other_columns_are_no_bad_rows(frame, tmp_path):
 
 def test_a_checkpoint_of_other_cuts_is_refused(frame, tmp_path, monkeypatch):
     """The same rows in other blocks: to go on would count some twice."""
-    monkeypatch.setattr("eigenkit.models._file_blocks.rows_per_block", lambda source: 20)
+    monkeypatch.setattr("eigenkit.models._blocks.rows_per_block", lambda source: 20)
     lines, state = _lines(frame), tmp_path / "s.st"
     path = _write(tmp_path / "bad.csv", _with(lines, ["1,2,a\n"] * 5))
     _fit(path, tmp_path / "m.ek", "--on-error", "skip", "--checkpoint", state)

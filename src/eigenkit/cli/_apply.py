@@ -18,8 +18,8 @@ from eigenkit.files import Block, Data, FileError, Source, open_file, output_for
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import join_labels
 from eigenkit.models import Model, load
+from eigenkit.models._blocks import in_blocks
 from eigenkit.models._features import complete
-from eigenkit.models._file_blocks import in_blocks
 from eigenkit.shell import counted
 
 

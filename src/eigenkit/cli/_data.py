@@ -32,9 +32,8 @@ from eigenkit.files import (
     read,
     write_table,
 )
-from eigenkit.files._checks import groups_in, incomplete, unlabelled
+from eigenkit.files._checks import groups_in, incomplete, repeated_rows, unlabelled
 from eigenkit.files._common import listed
-from eigenkit.files._repeats import repeated_rows
 from eigenkit.files._streams import Origin
 from eigenkit.files._targets import TASKS
 from eigenkit.models import MISSING, SCALES, TEXT_KINDS

@@ -23,7 +23,7 @@ from eigenkit.datasets._fetch import Splits, fetch
 from eigenkit.datasets._sources import SETS, Bundled, Drawn, Entry, Fetched
 from eigenkit.exceptions import DatasetNotFound, EigenkitWarning
 from eigenkit.files import FileError, atomic
-from eigenkit.files._npz import checked_csr
+from eigenkit.files._binary import checked_csr
 from eigenkit.files._streams import guarded
 
 # A name is part of a path, so it must not lead out of the folder.

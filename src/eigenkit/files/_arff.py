@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ from eigenkit.files._cells import as_number, fits, is_code
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, items_of, pick, roles
+from eigenkit.files._roles import Table, items_of
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
 from eigenkit.shell import shown
 
@@ -45,8 +45,14 @@ class Arff(Delimited):
         self.convert = as_number
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))
-        self._assign(roles(self.path, self.names, True, self.options))
-        self._check_types()
+        self._assign()
+        for j in self.roles.features:
+            if not self._numeric(j):
+                raise self._no_feature(j, f"it is of type {shown(self.types[j])}, not numeric")
+        labels, split = self.roles.labels, self.options.label_separator is not None
+        self.numeric_labels = not split and all(self._numeric(j) for j in labels)
+        if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
+            self.take_labels_as_words()
         kinds = self._settle_kinds({})
         self.found = {
             "format": "arff",
@@ -68,7 +74,12 @@ class Arff(Delimited):
             if word == "@relation":
                 self.relation = line
             elif word == "@attribute":
-                self._attribute(self.data_line, line.strip())
+                match = _ATTRIBUTE.match(line.strip())
+                if match is None or len(self.names) >= _MOST_ATTRIBUTES:
+                    what = f"{shown(line.strip())} is not an attribute."
+                    raise self.error(what, line=self.data_line)
+                self.names.append(_unquoted(match[1]))
+                self.types.append(match[2].strip())
             elif word == "@data":
                 break
             elif word and not word.startswith("%"):
@@ -81,23 +92,6 @@ class Arff(Delimited):
             raise self.error("it holds a header and no rows.")
         self.sparse = first.lstrip().startswith("{")
 
-    def _attribute(self, number: int, line: str) -> None:
-        match = _ATTRIBUTE.match(line)
-        if match is None or len(self.names) >= _MOST_ATTRIBUTES:
-            raise self.error(f"{shown(line)} is not an attribute.", line=number)
-        name, kind = match.groups()
-        self.names.append(_unquoted(name))
-        self.types.append(kind.strip())
-
-    def _check_types(self) -> None:
-        for j in self.roles.features:
-            if not self._numeric(j):
-                raise self._no_feature(j, f"it is of type {shown(self.types[j])}, not numeric")
-        labels, split = self.roles.labels, self.options.label_separator is not None
-        self.numeric_labels = not split and all(self._numeric(j) for j in labels)
-        if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
-            self.take_labels_as_words()
-
     def _numeric(self, j: int) -> bool:
         kind = self.types[j]
         if kind.lower() in _NUMERIC:
@@ -107,21 +101,19 @@ class Arff(Delimited):
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
             return ()
-        given = items_of(options.ignore, self.names)
-        ignored = self._named(pick(self.path, given, self.names, "--ignore"))
-        return tuple(name for name in self._all_listed(options) if name not in ignored)
-
-    def _all_listed(self, options: Reading) -> tuple[str, ...]:
+        ignored = self._pick(items_of(options.ignore, self.names), "--ignore")
         beside = Path(re.sub(r"\.arff(\.gz|\.bz2)?$", ".xml", self.path))
-        if options.label_list is not None:
-            return read_label_list(options.label_list)
-        if beside.suffix == ".xml" and beside.is_file():
-            return read_label_list(str(beside))
         count = re.search(r"-C\s+(-?[0-9]{1,9})(?![0-9])", self.relation)
-        if count is None:
-            return ()
-        n = int(count.group(1))
-        return tuple(self.names[:n] if n > 0 else self.names[n:])
+        listed: Sequence[str] = ()
+        if options.label_list is not None:
+            listed = read_label_list(options.label_list)
+        elif beside.suffix == ".xml" and beside.is_file():
+            listed = read_label_list(str(beside))
+        elif count is not None:
+            n = int(count[1])
+            listed = self.names[:n] if n > 0 else self.names[n:]
+        left_out = {self.names[j] for j in ignored}
+        return tuple(name for name in listed if name not in left_out)
 
     # -- the rows ----------------------------------------------------------------------
 

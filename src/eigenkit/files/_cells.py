@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
-from datetime import UTC, date, datetime
-from itertools import zip_longest
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 
-from eigenkit.files._common import Expected, Reading
+from eigenkit.files._common import Reading
 from eigenkit.files._errors import FileError
 
 # Cells that stand for a missing value, compared in lower case.
@@ -20,7 +21,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d
 _DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( .*)?")
 _COMMA = re.compile(r"[+-]?(\d+,\d+|\d*,\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-_MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
+# What may be a number with marks that are not known yet.
+MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
 _OTHER_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}( .*)?")
 _AMOUNT = r"[+-]?\d[\d.,']*"
 _WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[kmµ]?[gmlsVAWK])")
@@ -63,7 +65,6 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import written_with
     >>> written_with(",", ".")("1.234,5")
     1234.5
     """
@@ -106,7 +107,6 @@ def as_day(cell: str) -> float:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import as_day
     >>> as_day("1970-01-02"), as_day("1970-01-01 12:00"), as_day("2.1.1970")
     (1.0, 0.5, 1.0)
     """
@@ -117,8 +117,6 @@ def as_day(cell: str) -> float:
         word = f"{found[3]}-{found[2]:0>2}-{found[1]:0>2}{found[4] or ''}"
     if not _DATE.fullmatch(word):
         raise ValueError(cell)
-    if len(word) == 10:
-        return float(date.fromisoformat(word).toordinal() - date(1970, 1, 1).toordinal())
     moment = datetime.fromisoformat(word)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -152,17 +150,11 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
     return not all(_GROUPED.fullmatch(cell.strip()) for cell in strange)  # 1,000 may be a thousand
 
 
-def looks_marked(cell: str) -> bool:
-    """Whether a cell may be a number with marks that are not known yet."""
-    return bool(_MARKED.fullmatch(cell.strip()))
-
-
 def how_to_write(cell: str) -> str:
     """How to rewrite a cell that is a date or number in another notation; "" for others.
 
     Examples
     --------
-    >>> from eigenkit.files._cells import how_to_write
     >>> how_to_write("31.12.2024")
     'write dates as YYYY-MM-DD'
     >>> how_to_write("45 %"), how_to_write("red 3")
@@ -172,21 +164,6 @@ def how_to_write(cell: str) -> str:
     if _OTHER_DATE.fullmatch(word):
         return "write dates as YYYY-MM-DD"
     return "write numbers without units" if _WITH_UNIT.fullmatch(word) else ""
-
-
-def example_of(cells: Sequence[str]) -> str:
-    """The first cell that is not a number."""
-    return next(cell for cell in cells if not is_number(cell))
-
-
-def repeats(cells: Sequence[str]) -> bool:
-    """Whether cells are categories rather than text: a few values that repeat."""
-    return 2 * len({cell.strip() for cell in cells}) <= len(cells)
-
-
-def name_rows(cells: Sequence[str]) -> bool:
-    """Whether cells are names of rows rather than text: all differ, and none is several words."""
-    return len(cells) > 3 and len({*cells}) == len(cells) and not any(c.split()[1:] for c in cells)
 
 
 def is_number(cell: str) -> bool:
@@ -215,7 +192,6 @@ def as_class(cell: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import as_class
     >>> [as_class(cell) for cell in ("red ", "NA", "none")]
     ['red', '', 'none']
     """
@@ -230,7 +206,6 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import may_be_else
     >>> may_be_else(["41", "42"], 3, False)
     'are numbers: if they measure something, give --task numbers.'
     >>> may_be_else(["a", "b"], 3, True)
@@ -272,7 +247,6 @@ def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import separator_in
     >>> separator_in(["red|big", "new"], ["red", "old"])
     '|'
     """
@@ -286,7 +260,6 @@ def is_code(cell: str) -> bool:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import is_code
     >>> [is_code(cell) for cell in ("007", "7", "0", "0.5", "9007199254740993")]
     [True, False, False, False, True]
     """
@@ -325,13 +298,27 @@ def find_marks(
     decimal, thousands = (_asked(path, options, name) for name in ("decimal", "thousands"))
     columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
     model = options.expected
-    found = decimal or _shown(columns, delimiter, model), thousands
+    mark = decimal or ("." if model is None else model.decimal)
+    if decimal is None and any("." in c for column in columns for c in column if is_number(c)):
+        mark = "."  # as the cells show
+    elif decimal is None and delimiter != "," and any(map(has_decimal_commas, columns)):
+        mark = ","
+    found = mark, thousands
     if model is not None and model.thousands and decimal is None and thousands is None:
-        theirs = model.decimal, model.thousands
+        theirs, cells = (model.decimal, model.thousands), [*chain.from_iterable(columns)]
+        able, able_here = (
+            sum(map(partial(fits, written_with(*m)), cells)) for m in (theirs, found)
+        )
         # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
-        found = theirs if _n_read(columns, theirs) >= _n_read(columns, found) else found
+        found = theirs if able >= able_here else found
     if found[0] == found[1]:
-        raise FileError(path, _same(found[0], decimal))
+        why = "--decimal and --thousands are the same mark"
+        if decimal is None:
+            why = (
+                f"its numbers have {found[0]!r} before their decimals, so it cannot be "
+                "--thousands: leave that out"
+            )
+        raise FileError(path, f"{why}.")
     return found
 
 
@@ -352,45 +339,18 @@ def marks_of(*cells: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._cells import marks_of
     >>> marks_of("2,040.92"), marks_of("7,5", "1.234,5"), marks_of("red")
     ('--thousands comma', '--decimal comma --thousands point', '')
     >>> marks_of("1,234")
     '--thousands comma or --decimal comma'
     """
+    names = {mark: name for name, mark in _NAMES.items()}
     marks = [(".", ","), (",", None), (".", "'"), (".", " "), (",", "."), (",", "'"), (",", " ")]
-    able = [pair for pair in marks if all(fits(written_with(*pair), cell) for cell in cells)]
     found: list[list[str]] = []
-    for options in (_as_options(*pair) for pair in able):
-        if not any(set(fewer) < set(options) for fewer in found):
+    for decimal, thousands in marks:
+        options = [] if decimal == "." else [f"--decimal {names[decimal]}"]
+        options += [f"--thousands {names[thousands]}"] if thousands else []
+        able = all(fits(written_with(decimal, thousands), cell) for cell in cells)
+        if able and not any(set(fewer) < set(options) for fewer in found):
             found.append(options)
     return " or ".join(map(" ".join, found))
-
-
-def _as_options(decimal: str, thousands: str | None) -> list[str]:
-    names = {mark: name for name, mark in _NAMES.items()}
-    given = {"decimal": None if decimal == "." else decimal, "thousands": thousands}
-    return [f"--{name} {names[mark]}" for name, mark in given.items() if mark]
-
-
-def _shown(columns: Sequence[Sequence[str]], delimiter: str, model: Expected | None) -> str:
-    """The decimal mark that the cells show, or else the model's."""
-    if any("." in cell for column in columns for cell in column if is_number(cell)):
-        return "."
-    commas = delimiter != "," and any(map(has_decimal_commas, columns))
-    return "," if commas else "." if model is None else model.decimal
-
-
-def _n_read(columns: Sequence[Sequence[str]], marks: tuple[str, str | None]) -> int:
-    """How many cells are numbers with these marks."""
-    convert = written_with(*marks)
-    return sum(fits(convert, cell) for column in columns for cell in column)
-
-
-def _same(mark: str, asked: str | None) -> str:
-    if asked is not None:
-        return "--decimal and --thousands are the same mark."
-    return (
-        f"its numbers have {mark!r} before their decimals, so it cannot be --thousands: leave "
-        "that out."
-    )

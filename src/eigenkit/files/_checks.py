@@ -1,10 +1,11 @@
-"""What is wrong with rows that could be read: values and labels that no model accepts."""
+"""What is wrong with rows that could be read: values that no model accepts, copies of others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from eigenkit.shell import shown
 
 _MISSING = "is missing: give --missing mean, or complete the file"
 _INFINITE = "is infinite: correct that cell"
+# Rows that are hashed at once.
+_AT_ONCE = 10_000
+# Equal rows are copies, and not chance, if this many times more different rows are possible.
+_ROOM = 100
 
 
 def check_values(
@@ -35,7 +40,10 @@ def check_values(
         finite = np.isfinite(values.sum())  # a value that is not finite makes the sum so
     for test, what in ((np.isinf, _INFINITE), (np.isnan, _MISSING)):
         if not finite and (what == _INFINITE or not fills) and test(values).any():
-            row, column = _first(X, test)
+            k = int(np.argmax(test(values)))
+            row, column = divmod(k, X.shape[1])
+            if sparse.issparse(X):
+                row, column = int(np.searchsorted(X.indptr, k, "right")) - 1, int(X.indices[k])
             name = names[column] if names else column + index_base
             raise _refused(path, block, row, "value", name, what)
     for category in () if fills else categorical:
@@ -65,16 +73,6 @@ def _refused(
     return FileError(path, f"the {what} in row {block.start + row + 1}, column {word} {why}.")
 
 
-def _first(X: Any, test: Callable[[Any], Any]) -> tuple[int, int]:
-    """Row and column of the first value for which a test is true."""
-    if not sparse.issparse(X):
-        row, column = np.argwhere(test(X))[0]
-        return int(row), int(column)
-    X = X.tocoo()
-    k = int(np.argmax(test(X.data)))
-    return int(X.row[k]), int(X.col[k])
-
-
 def _first_gap(cells: list[str]) -> int | None:
     """The first row without a category; cells that repeat are looked at once."""
     gaps = {cell for cell in set(cells) if not as_class(cell)}
@@ -89,24 +87,24 @@ def sound(source: Source, block: Block, bad: Any) -> Block:
 
     Rows that are dropped because they miss a value are not bad.
     """
-    found, rows = list[tuple[int, Exception]](), np.arange(len(block))
-    gaps = incomplete(block, source.named_cells)
-    for some in (rows[~gaps], rows[gaps & (source.options.missing != "drop")]):
-        halved(lambda part: _check(source, block, part), some, found)
-    for i, error in sorted(found, key=lambda each: each[0]):
-        bad.append(placed(error, source.path, None if block.lines is None else block.lines[i]))
-    return block.take(np.setdiff1d(rows, [i for i, _ in found])) if found else block
-
-
-def _check(source: Source, block: Block, rows: np.ndarray) -> None:
-    """Refuse some rows of a block as a fit would."""
-    start = block.start + int(rows[0])
-    some = block if len(rows) == len(block) else replace(block.take(rows), start=start)
+    found, all_rows = list[tuple[int, Exception]](), np.arange(len(block))
     base, missing = int(source.found.get("index_base", 1)), source.options.missing
     names, categorical = source.feature_names, source.categorical_names
-    check_values(source.path, some, names, base, missing, categorical)
-    groups_in(source, some)
-    check_labels(source, some.labels, start)
+
+    def check(rows: np.ndarray) -> None:
+        """Refuse some rows of the block as a fit would."""
+        start = block.start + int(rows[0])
+        some = block if len(rows) == len(block) else replace(block.take(rows), start=start)
+        check_values(source.path, some, names, base, missing, categorical)
+        groups_in(source, some)
+        check_labels(source, some.labels, start)
+
+    gaps = incomplete(block, source.named_cells)
+    for rows in (all_rows[~gaps], all_rows[gaps & (missing != "drop")]):
+        halved(check, rows, found)
+    for i, error in sorted(found, key=lambda each: each[0]):
+        bad.append(placed(error, source.path, None if block.lines is None else block.lines[i]))
+    return block.take(np.setdiff1d(all_rows, [i for i, _ in found])) if found else block
 
 
 def check_labels(source: Source, labels: Any, start: int = 0) -> None:
@@ -135,8 +133,6 @@ def halved(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenkit.files._checks import halved
     >>> def no_three(rows):
     ...     if 3 in rows:
     ...         raise ValueError("a three")
@@ -177,3 +173,72 @@ def incomplete(block: Block, named: Sequence[str] = ()) -> np.ndarray:
     for cells in map({**block.kept, **block.text}.__getitem__, named):
         gaps |= np.array([not as_class(cell) for cell in cells], dtype=bool)
     return gaps
+
+
+# -- rows that are copies of others ----------------------------------------------------
+
+
+def repeated_rows(block: Block, groups: np.ndarray | None) -> int:
+    """How many rows are copies, with text and labels, of earlier rows in other groups.
+
+    If only few different rows are possible, as with a few answers, none are counted.
+    """
+    labels = [] if block.labels is None else [block.labels]
+    if isinstance(block.labels, np.ndarray):
+        labels = list(block.labels.T)
+    seen = _of_numbers(block.X)
+    for key, cells in enumerate([*block.text.values(), *labels], start=2):
+        seen += _entries(_codes(cells), np.array([-key]))  # a number that no column has
+    distinct, which = np.unique(seen, return_inverse=True)
+    pairs = len(block)
+    if groups is not None:
+        pairs = len(np.unique(which * len(block) + _codes(groups)))
+    return 0 if pairs == len(distinct) or _few_are_possible(block) else pairs - len(distinct)
+
+
+def _codes(cells: Iterable[Any]) -> np.ndarray:
+    """Cells as numbers of their distinct values."""
+    place: dict[Any, int] = {}
+    return np.array([place.setdefault(cell, len(place)) for cell in cells], dtype=np.int64)
+
+
+def _of_numbers(X: Any) -> np.ndarray:
+    """A sum over the entries of every row, each hashed together with its column."""
+    if sparse.issparse(X):
+        ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
+        return np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
+    starts, places = range(0, len(X), _AT_ONCE), np.arange(X.shape[1])
+    sums = [_entries(X[i : i + _AT_ONCE], places).sum(axis=1, dtype=np.uint64) for i in starts]
+    return np.concatenate(sums)
+
+
+def _entries(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    bits = np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64)
+    return _mixed(bits ^ _mixed(places.astype(np.uint64) + np.uint64(1)))
+
+
+def _mixed(bits: np.ndarray) -> np.ndarray:
+    """A hash in which every bit depends on all: the last step of SplitMix64."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def _few_are_possible(block: Block) -> bool:
+    """Whether the columns have too few values for many more different rows than there are."""
+    possible = 1
+    numbers = (len(np.unique(column)) for column in _columns_in(block.X))
+    for n in chain(numbers, (len({*cells}) for cells in block.text.values())):
+        possible *= n
+        if possible > _ROOM * len(block):
+            return False
+    return True
+
+
+def _columns_in(X: Any) -> Iterator[Any]:
+    if not sparse.issparse(X):
+        yield from X.T
+        return
+    A = sparse.csc_array(X)
+    for begin, end in pairwise(A.indptr):
+        yield np.append(A.data[begin:end], 0.0)

@@ -23,7 +23,6 @@ def composed(text: str) -> str:
 
     Examples
     --------
-    >>> from eigenkit.files._common import composed
     >>> composed("e\\u0301te\\u0301") == "\\u00e9t\\u00e9"
     True
     """
@@ -198,9 +197,9 @@ class Block:
         """Some of the rows."""
 
         def some(cells: Any) -> Any:
-            if cells is None or isinstance(cells, np.ndarray):
-                return None if cells is None else cells[rows]
-            return [cells[i] for i in rows]
+            if isinstance(cells, np.ndarray):
+                return cells[rows]
+            return None if cells is None else [cells[i] for i in rows]
 
         text, kept = ({k: some(v) for k, v in each.items()} for each in (self.text, self.kept))
         labels, lines = some(self.labels), some(self.lines)
@@ -210,6 +209,7 @@ class Block:
 class Source(ABC):
     """A file that can be read as often as needed."""
 
+    sources: Sequence[Source] = ()  # if this is several files
     n_features = 0  # of a sparse file
     numeric_labels = True
     late_word: FileError | None = None  # about the first label that is not a number
@@ -270,17 +270,19 @@ class Source(ABC):
             return self.error(otherwise)
         first = bad.first[0]
         where = "" if first.line is None else f" at line {first.line}"
-        return self.error(
-            f"all of its {bad.n} rows are bad, the first{where}: {first.problem}",
-        )
+        return self.error(f"all of its {bad.n} rows are bad, the first{where}: {first.problem}")
 
     def take_labels_as_numbers(self) -> None:
-        """From now on, words among them are errors."""
+        """From now on, words among them are errors, in all files."""
+        for source in self.sources:
+            source.take_labels_as_numbers()
         self.numeric_labels, self.late_word, self._watched = True, None, frozenset()
         self.whole_labels.clear()
 
     def take_labels_as_words(self) -> None:
-        """From now on, the labels of one column are what is written."""
+        """From now on, the labels of one column are what is written, in all files."""
+        for source in self.sources:
+            source.take_labels_as_words()
         self.numeric_labels = self.numeric_labels and len(self.label_names) > 1
         self.late_word = None
 

@@ -7,6 +7,7 @@ refuse is read row by row, which is slower, but can say which line and column is
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,12 +33,11 @@ from eigenkit.files._cells import (
 )
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._errors import FileError
-from eigenkit.files._roles import Table, are_names, roles, units_in
+from eigenkit.files._roles import Table, are_names
 from eigenkit.files._streams import (
     Lines,
     Origin,
     guess_encoding,
-    one_by_one,
     split_lines,
     without_lines,
 )
@@ -124,10 +124,12 @@ class Delimited(Table):
         n = len(first)  # without columns at the end that have neither a name nor content
         while self.header and n > 1 and not first[n - 1] and _are_empty(rows[1:], n - 1):
             n -= 1
-        check_unique(self.path, self.names[:n], line=1)
+        self.names, nameless = self.names[:n], self.names[n:]
+        check_unique(self.path, self.names, line=1)
         if self.header and len(rows) == 1:
             raise self.error("it holds a header and no rows.", line=1)
-        self._assign(roles(self.path, self.names[:n], self.header, self.options))
+        self._assign()
+        self.names += nameless
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
         """What the columns of features hold; one error names all that hold text."""
@@ -142,12 +144,14 @@ class Delimited(Table):
                 strange |= {self.names[j]: cells} if here[j] is None else {}
         if strange:
             raise self._not_numbers(strange)
-        numbers = (j for j in self.roles.features if j not in here)
-        units = units_in(rows, numbers, self.convert) if self.header else ""
-        if units and self.options.on_error != "skip":
+        first = rows[0] if self.header and len(rows) > 2 else []
+        numbers = [first[j] for j in self.roles.features if j not in here and j < len(first)]
+        units = [cell for cell in numbers if not is_missing(cell)]
+        fine = not units or any(fits(self.convert, cell) for cell in units)
+        if not fine and self.options.on_error != "skip":
             raise self.error(
-                f"the row below the names holds no number ({shown(units)[1:-1]}), but those after "
-                "it do: if it holds units, remove it."
+                f"the row below the names holds no number ({shown(', '.join(units))[1:-1]}), but "
+                "those after it do: if it holds units, remove it."
             )
         found = self._settle_kinds(here)
         self._find_labels(rows)
@@ -157,7 +161,14 @@ class Delimited(Table):
         """Whether the labels are numbers."""
         labels, split = self.roles.labels, self.options.label_separator is not None
         columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
-        words = [j for j, cells in columns.items() if self._names_classes(j, cells)]
+        words = []
+        for j, cells in columns.items():
+            numbers = all(fits(self.convert, cell) for cell in cells)
+            if len(labels) > 1 and not numbers and kind_of(cells) == "yes or no":
+                self.kinds[j] = "yes or no"
+            codes = len(labels) == 1 and hold_codes(set(cells), len(cells))
+            if codes or not all(fits(self._convert(j), cell) for cell in cells):
+                words.append(j)
         if len(labels) > 1 and (words or split):
             marks, first = marks_of(*(c for j in words for c in columns[j])), (words or labels)[0]
             ways = "name one column of text, and --label-separator if cells hold several labels"
@@ -170,15 +181,6 @@ class Delimited(Table):
             self.take_labels_as_words()
         if self.numeric_labels and len(labels) == 1 and all(map(is_whole, columns[labels[0]])):
             self._watched = {labels[0]}
-
-    def _names_classes(self, j: int, cells: list[str]) -> bool:
-        """Whether a column of labels holds words, or digits that are words."""
-        numbers = all(fits(self.convert, cell) for cell in cells)
-        if len(self.roles.labels) == 1:
-            return not numbers or hold_codes(set(cells), len(cells))
-        if not numbers and kind_of(cells) == "yes or no":
-            self.kinds[j] = "yes or no"
-        return any(not fits(self._convert(j), cell) for cell in cells)
 
     def _convert(self, j: int) -> Convert:
         """The function from the cells of a column to numbers."""
@@ -202,15 +204,13 @@ class Delimited(Table):
             if skip and text.isspace():  # nothing but comments yet
                 continue
             if skip:
-                n = self._header_lines(text)
+                one_by_one = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="\n")
+                reader = csv.reader(one_by_one, delimiter=self.delimiter)
+                while _is_empty(next(reader)):
+                    pass
+                n = reader.line_num
                 first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False
             yield first, text
-
-    def _header_lines(self, block: bytes) -> int:
-        reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
-        while _is_empty(next(reader)):
-            pass
-        return reader.line_num
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
         """The block by compiled code or by numpy; None if they cannot read it."""

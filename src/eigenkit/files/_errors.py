@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -140,7 +141,7 @@ class Skipped:
     """
 
     n: int = 0
-    files: dict[str, int] = field(default_factory=dict)
+    files: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[Any]] = field(default_factory=dict)  # how many, and where the first is
     first: list[FileError] = field(default_factory=list)
 
@@ -150,27 +151,23 @@ class Skipped:
             reason = _OWN.sub("…", error.problem.rstrip("."))
             name = os.path.basename(error.path)
             where = str(FileError(name, "", line=error.line, column=error.column))[:-2]
-            self._add(1, {error.path: 1}, {reason: [1, where]}, [error])
-
-    def _add(self, n: int, files: Any, reasons: Any, first: list[FileError]) -> None:
-        self.n += n
-        for path, count in files.items():
-            self.files[path] = self.files.get(path, 0) + count
-        for reason, (count, where) in reasons.items():
-            known = reason if reason in self.reasons or len(self.reasons) < _MOST else "other"
-            self.reasons.setdefault(known, [0, where])[0] += count
-        self.first += first[: _TOLD - len(self.first)]
+            self.with_more(Skipped(1, Counter([error.path]), {reason: [1, where]}, [error]))
 
     def with_more(self, other: Skipped) -> Skipped:
         """These with those of another file added."""
-        self._add(other.n, other.files, other.reasons, other.first)
+        self.n += other.n
+        self.files.update(other.files)
+        for reason, (count, where) in other.reasons.items():
+            known = reason if reason in self.reasons or len(self.reasons) < _MOST else "other"
+            self.reasons.setdefault(known, [0, where])[0] += count
+        self.first += other.first[: _TOLD - len(self.first)]
         return self
 
     @classmethod
     def as_told(cls, told: dict[str, Any]) -> Skipped:
         """From the result of :meth:`told`."""
         reasons = {each["reason"]: [each["n"], each["first"]] for each in told["reasons"]}
-        return cls(told["n"], dict(told["files"]), reasons)
+        return cls(told["n"], Counter(told["files"]), reasons)
 
     def described(self) -> dict[str, Any]:
         """The result of :meth:`told`, with the messages of the first rows."""
@@ -186,7 +183,7 @@ class Skipped:
 
     def told(self) -> dict[str, Any]:
         """As plain values, the most frequent reason first; no cell of a bad row is among them."""
-        files = sorted(self.files.items(), key=lambda each: -each[1])[:_TOLD]
+        files = self.files.most_common(_TOLD)
         reasons = sorted(self.reasons.items(), key=lambda each: -each[1][0])
         return {
             "n": self.n,

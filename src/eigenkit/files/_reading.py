@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,9 @@ from scipy import sparse
 
 from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, Reading, Source
-from eigenkit.files._errors import FileError
-from eigenkit.files._several import ManyFiles
+from eigenkit.files._errors import FileError, Skipped
 from eigenkit.files._streams import Origin, begins_as
-from eigenkit.files._targets import MOST_CLASSES, as_words, join_labels
+from eigenkit.files._targets import MOST_CLASSES, as_words, by_kind, join_labels
 from eigenkit.late import named
 
 # Imported on demand: each reader costs start-up time, pyarrow most of all.
@@ -27,8 +27,8 @@ _READERS = {
     "tsv": "eigenkit.files._delimited:Delimited",
     "svmlight": "eigenkit.files._svmlight:SvmLight",
     "arff": "eigenkit.files._arff:Arff",
-    "npz": "eigenkit.files._npz:Npz",
-    "parquet": "eigenkit.files._parquet:Parquet",
+    "npz": "eigenkit.files._binary:Npz",
+    "parquet": "eigenkit.files._binary:Parquet",
 }
 FORMATS = tuple(_READERS)
 _SUFFIXES = {
@@ -44,9 +44,7 @@ _SUFFIXES = {
     ".pq": "parquet",
 }
 # ARFF: comments and blank lines may come first.
-_ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
-# The first bytes of a file, in which that is looked for.
-_HEAD = 4096
+ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
 # Blocks that are copied at once are this many times smaller, so that they reuse memory.
@@ -108,7 +106,11 @@ def _opened(origin: Origin, options: Reading) -> Source:
     path, kind = origin.path, options.format or guess_format(origin)
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
-    _check_options(path, kind, options)
+    for name, kinds in (_UNDERSTOOD | (_OF_LABELS if options.expected is None else {})).items():
+        if getattr(options, name) != getattr(Reading, name) and kind not in kinds:
+            option = f"--{name.replace('_', '-')}"
+            only = f"only on {' or '.join(kinds)}: leave it out."
+            raise FileError(path, f"{option} has no effect on a file in {kind} format, {only}")
     reader = named(_READERS[kind])
     if options.on_error == "skip":
         origin.errors = "eigenkit.no_text"
@@ -116,8 +118,11 @@ def _opened(origin: Origin, options: Reading) -> Source:
     try:
         source: Source = reader(origin, options)
     except FileError as error:
-        commented = options.comment is None and kind in _UNDERSTOOD["comment"]
-        raise (origin.hinted(error) if commented else error) from None
+        may = options.comment is None and kind in _UNDERSTOOD["comment"]
+        if may and origin.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#"):
+            hint = "if lines that begin with # are comments, give --comment '#'."
+            error = error.with_problem(f"{error.problem.rstrip('.')}; {hint}")
+        raise error from None
     source.found["compression"] = origin.compression
     return source
 
@@ -143,62 +148,24 @@ _UNDERSTOOD = {
 _OF_LABELS = {"labels": (*_TABLES, "npz"), "label_separator": _TABLES}
 
 
-def _check_options(path: str, kind: str, options: Reading) -> None:
-    understood = _UNDERSTOOD | (_OF_LABELS if options.expected is None else {})
-    for name, kinds in understood.items():
-        if getattr(options, name) != getattr(Reading, name) and kind not in kinds:
-            raise FileError(
-                path,
-                f"--{name.replace('_', '-')} has no effect on a file in {kind} format, only on "
-                f"{' or '.join(kinds)}: leave it out.",
-            )
-
-
 def guess_format(origin: Origin) -> str:
     """The format by content if that is certain, else by the name, else by the first line."""
     head = origin.head()
     kind = begins_as(head)
     if kind in ("npz", "parquet"):
         return kind
-    _refuse_programs(origin.path, head)
+    if re.match(rb"\x80[\x02-\x05]", head):
+        raise FileError(origin.path, "it is a Python pickle, which can run code: it is not read.")
+    if head.startswith(b"EIGENKIT"):
+        raise FileError(origin.path, "it is a model file, not data.")
     name = re.sub(r"\.(gz|bz2)$", "", origin.path.lower())
     by_name = _SUFFIXES.get(Path(name).suffix)
     if by_name in ("npz", "parquet"):
         raise FileError(origin.path, f"it does not begin like a {by_name} file: it is damaged.")
-    return by_name or _by_first_line(head)
-
-
-def _refuse_programs(path: str, head: bytes) -> None:
-    if re.match(rb"\x80[\x02-\x05]", head):
-        raise FileError(path, "it is a Python pickle, which can run code: it is not read.")
-    if head.startswith(b"EIGENKIT"):
-        raise FileError(path, "it is a model file, not data.")
-
-
-def _by_first_line(head: bytes) -> str:
-    if _ARFF.match(head):
-        return "arff"
+    if by_name or ARFF.match(head):
+        return by_name or "arff"
     first = next((line for line in head.split(b"\n")[:200] if line.strip()), b"")
     return "svmlight" if _PAIRS.fullmatch(first.rstrip(b"\r")) else "csv"
-
-
-def check_lines(path: str, text: bytes | None = None) -> None:
-    """Refuse a file whose first bytes show that it does not grow by lines of text."""
-    if text is None:
-        with open(path, "rb") as stream:
-            text = stream.read(_HEAD)
-    kind = begins_as(text) or ("arff" if _ARFF.match(text[:_HEAD]) else None)
-    if kind is not None:
-        raise not_lines(path, {"npz": "NPZ", "parquet": "Parquet", "arff": "ARFF"}.get(kind, kind))
-
-
-def not_lines(path: str, kind: str) -> FileError:
-    """The refusal of a format that does not grow by lines."""
-    return FileError(
-        path,
-        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
-        "svmlight, not compressed), or fit this one.",
-    )
 
 
 # -- several files as one ---------------------------------------------------------------
@@ -221,6 +188,75 @@ def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
 def is_pattern(path: str) -> bool:
     """Whether a name stands for several files."""
     return path != "-" and glob.has_magic(path) and not Path(path).exists()
+
+
+def check_columns(sources: Sequence[Any]) -> None:
+    """Check that all files, opened here or elsewhere, have the columns of the first."""
+    first = sources[0]
+    for source in sources[1:]:
+        if source.feature_names != first.feature_names or source.label_names != first.label_names:
+            raise FileError(
+                source.path, f"its columns are not those of {first.path}: give files of one kind."
+            )
+        if name := other_dates(source.found.get("kinds"), first.found.get("kinds")):
+            raise FileError(
+                source.path,
+                f"it holds dates where {first.path} holds none, or none where that one does: give "
+                "files of one kind.",
+                column=name,
+            )
+
+
+def other_dates(
+    kinds: Mapping[str, str | None] | None, others: Mapping[str, str | None] | None
+) -> str | None:
+    """A column that holds dates in one of two files, and something else in the other."""
+    if kinds is None or others is None:
+        return None
+    both = {name: (kinds.get(name, ""), others.get(name, "")) for name in {**kinds, **others}}
+    found = (n for n, (a, b) in both.items() if a != b and "date" in (a, b) and None not in (a, b))
+    return next(found, None)
+
+
+class ManyFiles(Source):
+    """The rows of several sources with the same columns, one after the other.
+
+    Labels that are words in one of them are words in all.
+    """
+
+    def __init__(self, name: str, sources: Sequence[Source]) -> None:
+        first, self.sources = sources[0], sources
+        super().__init__(name, first.options)
+        check_columns(sources)
+        self.found = {**first.found, "files": len(self.sources)}
+        self.feature_names, self.label_names = first.feature_names, first.label_names
+        self.text_names, self.categorical_names = first.text_names, first.categorical_names
+        self.kept_names = first.kept_names
+        # Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
+        numeric = {source.numeric_labels for source in sources}
+        if False in numeric:
+            self.take_labels_as_words()
+        self.mixed = len(numeric) > 1
+
+    def bad_rows(self) -> Skipped:
+        """Of all files."""
+        return reduce(Skipped.with_more, (s.bad_rows() for s in self.sources), Skipped())
+
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows of all files; sparse ones, as wide as their highest feature, get one width."""
+        width = max(source.n_features for source in self.sources)
+        for source in self.sources:
+            kinds = self.label_kinds.setdefault(source.path, {})
+            for block in source.blocks(n_rows):
+                X = block.X
+                if sparse.issparse(X) and X.shape[1] < width:
+                    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(len(block), width))
+                self.whole_labels |= source.whole_labels
+                self.late_word = self.late_word or source.late_word
+                yield replace(block, X=X, path=source.path)
+                self.n_rows[source.path] = block.start + len(block)
+                if self.mixed:
+                    kinds.update(by_kind(block.labels))
 
 
 # -- all rows -----------------------------------------------------------------------------
@@ -302,29 +338,24 @@ class _Rows:
 
     def add(self, X: Any, share: float) -> None:
         """Append some rows, which are a share of the file."""
-        self.share += share
+        end, self.share = self.n + X.shape[0], self.share + share
         if sparse.issparse(X):
             self.bytes += X.data.nbytes + X.indices.nbytes
             self.source.options.check_size(self.source.path, self.bytes)
             self.sparse.append(X)
-            self.n += X.shape[0]
+            self.n = end
             return
-        end = self.n + len(X)
         self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
-        if self.dense is None:
-            self.dense = np.empty((self._capacity(X), X.shape[1]), X.dtype)
-        if end > len(self.dense):
-            # realloc moves pages, not numbers.
-            self.dense.resize((self._capacity(X), X.shape[1]), refcheck=False)
+        if self.dense is None or end > len(self.dense):
+            # For as many rows as the file seems to hold; unused memory costs nothing.
+            guess = 1.02 * end / self.share if self.share else 1.5 * self.n
+            most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
+            room = max(end, int(min(guess, most))), X.shape[1]
+            if self.dense is None:
+                self.dense = np.empty(room, X.dtype)
+            self.dense.resize(room, refcheck=False)  # realloc moves pages, not numbers
         self.dense[self.n : end] = X
         self.n = end
-
-    def _capacity(self, X: np.ndarray) -> int:
-        """Rows to make room for, as many as the file seems to hold; unused memory costs nothing."""
-        end = self.n + len(X)
-        guess = 1.02 * end / self.share if self.share else 1.5 * self.n
-        most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
-        return max(end, int(min(guess, most)))
 
     def finish(self) -> Any:
         """The matrix."""

@@ -8,21 +8,16 @@ import glob
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from eigenkit.files._cells import (
-    example_of,
-    fits,
+    MARKED,
     how_to_write,
     is_code,
     is_missing,
     is_number,
-    looks_marked,
     marks_of,
-    name_rows,
-    repeats,
 )
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
@@ -35,19 +30,22 @@ class Table(Source):
     """A file whose columns have names and roles."""
 
     names: list[str]
+    header = True  # whether the file names its columns
     kinds: dict[int, str]  # "date" or "yes or no", of features that do not hold numbers
 
-    def _assign(self, found: Roles) -> None:
-        self.roles = found
+    def _assign(self) -> None:
+        """Find out which column plays which role."""
+        model = self.options.expected
+        self.roles = found = self._roles_given() if model is None else self._roles_in(model)
         if len(found.features) > self.options.max_features:
             raise self.error(
                 f"it has {len(found.features)} columns of features: raise --max-features if "
                 "that is right."
             )
-        self.feature_names = self._named(found.features)
-        self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
-        self.categorical_names = self._named(found.categorical)
-        self.kept_names = self._named(found.kept)
+        columns = found.features, found.labels, found.text, found.categorical, found.kept
+        named = ([self.names[j] for j in each] for each in columns)
+        self.feature_names, self.label_names, self.text_names, *others = named
+        self.categorical_names, self.kept_names = others
 
     def _settle_kinds(self, here: dict[int, str | None]) -> dict[str, str | None]:
         """Settle which features hold dates or yes and no, as found here or known from the model.
@@ -77,16 +75,16 @@ class Table(Source):
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
         """The error about all columns that hold text, with what to add to the command."""
         names = list(columns)
+        strange = {n: next(c for c in columns[n] if not is_number(c)) for n in names}
         what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
         if len(names) == 1:
-            example = shown(example_of(columns[names[0]]))
-            what, them = f"column {shown(names[0])} holds text ({example})", "it"
-        hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
-        marked = [n for n in names if not hints[n] and looks_marked(example_of(columns[n]))]
+            what, them = f"column {shown(names[0])} holds text ({shown(strange[names[0]])})", "it"
+        hints = {name: how_to_write(cell) for name, cell in strange.items()}
+        marked = [n for n in names if not hints[n] and MARKED.fullmatch(strange[n].strip())]
         marks = marks_of(*(cell for name in marked for cell in columns[name]))
         if marked and (marks or marked == names):
-            example = shown(example_of(columns[marked[0]]))
-            hint = f"if {example} is a number, give {marks or '--decimal or --thousands'}"
+            example, options = shown(strange[marked[0]]), marks or "--decimal or --thousands"
+            hint = f"if {example} is a number, give {options}"
             hints |= dict.fromkeys(marked, hint)
             if marked == names:
                 return self.error(f"{what}: {hint}.")
@@ -100,8 +98,114 @@ class Table(Source):
             "--ignore."
         )
 
-    def _named(self, columns: Iterable[int]) -> list[str]:
-        return [self.names[j] for j in columns]
+    # -- which column is what ----------------------------------------------------------
+
+    def _roles_given(self) -> Roles:
+        """The roles that the options say, and what is left as features."""
+        named, ignored = self._named()
+        labels, groups = named["labels"], named["groups"]
+        if len(groups) > 1:
+            raise self.error(
+                f"--groups {self.options.groups} names {len(groups)} columns: give one."
+            )
+        for what, columns in named.items():
+            for j in sorted(set(labels) & set(columns)) if what != "labels" else ():
+                raise self._twice(j, "labels", what)
+        text, categorical = (
+            [j for j in named[what] if j not in groups] for what in ("text", "categorical")
+        )
+        text += [j for j in categorical if j not in text]
+        # A first column without a name names the rows.
+        nameless = self.header and len(self.names) > 1
+        nameless = nameless and self.names[0].strip() in ("", "Unnamed: 0")
+        index = named["index"][0] if named["index"] else 0 if nameless else None
+        index = None if index in {*labels, *text, *groups} else index
+        taken = {*labels, *text, *groups, *ignored, index}
+        features = [j for j in range(len(self.names)) if j not in taken]
+        # Features whose names begin like those of the labels (tag_a, tag_b), unless most do.
+        stems = {stem for j in labels if self.header and (stem := _stem(self.names[j]))}
+        alike = tuple(self.names[j] for j in features if _stem(self.names[j]) in stems)
+        alike = alike if 2 * len(alike) < len(features) else ()
+        return Roles(features, text, labels, index, alike, tuple(groups), tuple(categorical))
+
+    def _named(self) -> tuple[dict[str, list[int]], list[int]]:
+        """The columns that every option names, and those that are left out.
+
+        A name is more certain than a pattern, and of two patterns that of --ignore counts.
+        """
+        found: dict[str, list[int]] = {}
+        ignored = items_of(self.options.ignore, self.names)
+        left_out, left_out_by_name = self._pick(ignored, "--ignore"), self._by_name(ignored)
+        for what in ("labels", "text", "categorical", "groups", "index"):
+            given = getattr(self.options, what) or ()
+            items = [given] if isinstance(given, str) else items_of(given, self.names)
+            columns, sure = self._pick(items, f"--{what}"), self._by_name(items)
+            for j in sorted(sure & left_out_by_name):
+                raise self._twice(j, what, "ignore")
+            found[what] = [j for j in columns if j in sure or j not in left_out]
+            if columns and not found[what]:
+                raise self.error(f"--ignore leaves out all columns that --{what} names.")
+        return found, left_out
+
+    def _by_name(self, items: Iterable[str]) -> set[int]:
+        """The columns given by name or position, and not by a pattern."""
+        return {*self._pick([i for i in items if i in self.names or not glob.has_magic(i)], "")}
+
+    def _twice(self, j: int, one: str, other: str) -> FileError:
+        name = shown(self.names[j])
+        return self.error(f"column {name} is named by --{one} and by --{other}: choose one.")
+
+    def _pick(self, wanted: Iterable[str], what: str) -> list[int]:
+        """Positions of the columns named, by name, pattern or position."""
+        found: list[int] = []
+        names = [*map(composed, self.names)]
+        for item in map(composed, wanted):
+            hits = [j for j, name in enumerate(names) if name == item]
+            hits = hits or [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
+            position = int(item) if _POSITION.fullmatch(item) else 0
+            if not hits and 1 <= abs(position) <= len(names):
+                hits = [position - 1 if position > 0 else len(names) + position]
+            if not hits:
+                near = difflib.get_close_matches(item, names, n=1)
+                why = f"no column is named {shown(item)} ({what})"
+                hint = (
+                    f"did you mean {shown(near[0])}?"
+                    if near
+                    else f"the columns are {listed(names)}."
+                )
+                raise self.error(f"{why}: {hint}")
+            found += [j for j in hits if j not in found]
+        return found
+
+    def _roles_in(self, model: Expected) -> Roles:
+        """The roles that columns had when the model was fitted."""
+        names, d, labels = self.names, model.n_features, list[int]()
+        if (model.features is None or not self.header) and len(names) == d + len(model.text):
+            features, text = list(range(d)), list(range(d, len(names)))
+        elif model.features is None:
+            raise self.error(f"it has {len(names)} columns, but the model was fitted on {d}.")
+        else:
+            wanted = [*model.features, *model.text]
+            place = self._places(wanted, "columns that the model was fitted on")
+            features, text = ([place[n] for n in each] for each in (model.features, model.text))
+            if self.options.truth and _places_of(names, model.labels):
+                labels = [*self._places(model.labels, "labels").values()]
+        kept = tuple(self._pick(items_of(self.options.keep, names), "--keep"))
+        return Roles(features, text, labels, kept=kept)
+
+    def _places(self, wanted: Sequence[str], what: str) -> dict[str, int]:
+        """The positions of the columns wanted, all of which must be there."""
+        found = _places_of(self.names, wanted)
+        absent = [name for name in wanted if name not in found]
+        if absent:
+            hint = "" if self.header else "; if its first row holds names, give --header"
+            if self.header and all(map(is_number, self.names)):
+                hint = "; if its first row holds no names, give --no-header"
+            raise self.error(
+                f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
+                f"it has {listed(self.names)}{hint}."
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -124,29 +228,6 @@ def items_of(given: Iterable[str], names: Sequence[str]) -> list[str]:
         parts = [item] if composed(item) in known else item.split(",")
         found += [part.strip() for part in parts if part.strip()]
     return found
-
-
-def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
-    """Positions of the columns named, by name, pattern or position."""
-    found: list[int] = []
-    names = [*map(composed, names)]
-    for item in map(composed, wanted):
-        found += [j for j in _matches(path, item, names, what) if j not in found]
-    return found
-
-
-def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]:
-    if item in names:
-        return [j for j, name in enumerate(names) if name == item]
-    hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
-    if hits:
-        return hits
-    position = int(item) if _POSITION.fullmatch(item) else 0
-    if 1 <= abs(position) <= len(names):
-        return [position - 1 if position > 0 else len(names) + position]
-    near = difflib.get_close_matches(item, names, n=1)
-    hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(names)}."
-    raise FileError(path, f"no column is named {shown(item)} ({what}): {hint}")
 
 
 def are_names(first: Sequence[str], options: Reading) -> bool:
@@ -173,19 +254,20 @@ def _spelt(name: str) -> str:
     return f"{float(name):.17g}" if plain else composed(name)
 
 
-def units_in(rows: Sequence[Sequence[str]], columns: Iterable[int], convert: Any) -> str:
-    """The words in the first row of columns of numbers, which are probably units."""
-    if len(rows) < 3:
-        return ""
-    cells = [rows[0][j] for j in columns if j < len(rows[0]) and not is_missing(rows[0][j])]
-    return "" if any(fits(convert, cell) for cell in cells) else ", ".join(cells)
-
-
 def how_to_read(columns: dict[str, list[str]]) -> str:
     """Options for columns of text; numbered names that repeat may be groups."""
-    few = [name for name, cells in columns.items() if repeats(cells)]
-    rows = [name for name, cells in columns.items() if name_rows(cells)]
-    text = [name for name in columns if name not in (*few, *rows)]
+    few, rows, text = list[str](), list[str](), list[str]()
+    for name, cells in columns.items():
+        if 2 * len({cell.strip() for cell in cells}) <= len(cells):  # a few values that repeat
+            few.append(name)
+        elif (
+            len(cells) > 3
+            and len({*cells}) == len(cells)
+            and all(len(c.split()) < 2 for c in cells)
+        ):
+            rows.append(name)  # all differ, and none is several words
+        else:
+            text.append(name)
     by_name = "--index" if len(rows) == 1 else "--ignore"
     options = [("--categorical", few), ("--text", text), (by_name, rows)]
     add = " ".join(f"{option} {_argument(names)}" for option, names in options if names)
@@ -202,121 +284,10 @@ def _argument(names: list[str]) -> str:
     return quoted if len(quoted) <= 200 else "COLUMNS"
 
 
-def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
-    """Which column of a table plays which role."""
-    if options.expected is not None:
-        found = _expected_roles(path, names, header, options.expected)
-        if options.truth and found.labels:
-            _places(path, names, header, options.expected.labels, "labels")
-        kept = tuple(pick(path, items_of(options.keep, names), names, "--keep"))
-        return replace(found, labels=found.labels if options.truth else [], kept=kept)
-    named, ignored = _named(path, names, options)
-    labels, groups = named["labels"], named["groups"]
-    if len(groups) > 1:
-        raise FileError(path, f"--groups {options.groups} names {len(groups)} columns: give one.")
-    for what, columns in named.items():
-        for j in sorted(set(labels) & set(columns)) if what != "labels" else ():
-            raise FileError(path, _twice(names[j], "labels", what))
-    text, categorical = (
-        [j for j in named[what] if j not in groups] for what in ("text", "categorical")
-    )
-    text += [j for j in categorical if j not in text]
-    index = named["index"][0] if named["index"] else _nameless(names, header)
-    index = None if index in {*labels, *text, *groups} else index
-    taken = {*labels, *text, *groups, *ignored, index}
-    features = [j for j in range(len(names)) if j not in taken]
-    alike = _like_labels(names, labels, features, header)
-    return Roles(features, text, labels, index, alike, tuple(groups), tuple(categorical))
-
-
-def _named(
-    path: Any, names: Sequence[str], options: Reading
-) -> tuple[dict[str, list[int]], list[int]]:
-    """The columns that every option names, and those that are left out.
-
-    A name is more certain than a pattern, and of two patterns that of --ignore counts.
-    """
-    found: dict[str, list[int]] = {}
-    ignored = items_of(options.ignore, names)
-    left_out, left_out_by_name = (
-        pick(path, ignored, names, "--ignore"),
-        _by_name(path, ignored, names),
-    )
-    for what in ("labels", "text", "categorical", "groups", "index"):
-        given = getattr(options, what) or ()
-        items = [given] if isinstance(given, str) else items_of(given, names)
-        columns, sure = pick(path, items, names, f"--{what}"), _by_name(path, items, names)
-        for j in sorted(sure & left_out_by_name):
-            raise FileError(path, _twice(names[j], what, "ignore"))
-        found[what] = [j for j in columns if j in sure or j not in left_out]
-        if columns and not found[what]:
-            raise FileError(path, f"--ignore leaves out all columns that --{what} names.")
-    return found, left_out
-
-
-def _by_name(path: Any, items: Iterable[str], names: Sequence[str]) -> set[int]:
-    """The columns given by name or position, and not by a pattern."""
-    return set(pick(path, [i for i in items if i in names or not glob.has_magic(i)], names, ""))
-
-
-def _twice(name: str, one: str, other: str) -> str:
-    return f"column {shown(name)} is named by --{one} and by --{other}: choose one."
-
-
-def _nameless(names: Sequence[str], header: bool) -> int | None:
-    """A first column without a name, which names the rows."""
-    nameless = header and names and names[0].strip() in ("", "Unnamed: 0")
-    return 0 if nameless and len(names) > 1 else None
-
-
-def _like_labels(
-    names: Sequence[str], labels: list[int], features: list[int], header: bool
-) -> tuple[str, ...]:
-    """Features whose names begin like those of the labels (tag_a, tag_b), unless most do."""
-    stems = {stem for j in labels if header and (stem := _stem(names[j]))}
-    alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
-    return alike if 2 * len(alike) < len(features) else ()
-
-
 def _stem(name: str) -> str:
     """The part that related names share: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
     found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
     return (found[1] or found[2]) if found else ""
-
-
-def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expected) -> Roles:
-    wanted = [*(model.features or ()), *model.text]
-    nameless = model.features is None or not header
-    if nameless and len(names) == model.n_features + len(model.text):
-        d = model.n_features
-        return Roles(list(range(d)), list(range(d, len(names))), [])
-    if model.features is None:
-        raise FileError(
-            path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
-        )
-    place = _places(path, names, header, wanted, "columns that the model was fitted on")
-    labels = _places_of(names, model.labels)
-    return Roles(
-        [place[n] for n in model.features], [place[n] for n in model.text], [*labels.values()]
-    )
-
-
-def _places(
-    path: Any, names: Sequence[str], header: bool, wanted: Sequence[str], what: str
-) -> dict[str, int]:
-    """The positions of the columns wanted, all of which must be there."""
-    found = _places_of(names, wanted)
-    absent = [name for name in wanted if name not in found]
-    if absent:
-        hint = "" if header else "; if its first row holds names, give --header"
-        if header and all(map(is_number, names)):
-            hint = "; if its first row holds no names, give --no-header"
-        raise FileError(
-            path,
-            f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
-            f"it has {listed(names)}{hint}.",
-        )
-    return found
 
 
 def _places_of(names: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:

@@ -57,7 +57,10 @@ class Origin:
         if self.is_file and path == "-":
             self._kept = held(self, _spool(path, sys.stdin.buffer, max_bytes))
         elif self.is_file:
-            _check_regular(path)
+            if Path(path).is_dir():
+                raise FileError(path, "this is a folder: give a file.")
+            if not Path(path).exists():
+                raise FileError(path, "there is no such file.")
         with self.raw() as stream:
             magic = stream.read(4)
             self.n_bytes = stream.seek(0, io.SEEK_END)
@@ -95,13 +98,6 @@ class Origin:
         """The first bytes, decompressed."""
         with self.open() as stream:
             return bytes(self._read(stream, _HEAD))
-
-    def hinted(self, error: FileError) -> FileError:
-        """The error, with a hint if the file may begin with a comment."""
-        if not self.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#"):
-            return error
-        hint = "if lines that begin with # are comments, give --comment '#'."
-        return error.with_problem(f"{error.problem.rstrip('.')}; {hint}")
 
     def share(self, n_bytes: int) -> float:
         """The share of the file that this many bytes are; 0 if it is compressed."""
@@ -232,27 +228,10 @@ def without_lines(text: bytes, mark: str) -> bytes:
     return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
 
 
-def one_by_one(text: bytes) -> Iterator[str]:
-    """The lines of a text, for callers that need only the first."""
-    at = 0
-    while at < len(text):
-        end = text.find(b"\n", at) + 1 or len(text)
-        yield text[at:end].decode()
-        at = end
-
-
 def held(owner: Any, stream: IO[bytes]) -> IO[bytes]:
     """A stream that is closed when its owner is deleted, even after an error."""
     weakref.finalize(owner, stream.close)
     return stream
-
-
-def _check_regular(path: str) -> None:
-    place = Path(path)
-    if place.is_dir():
-        raise FileError(path, "this is a folder: give a file.")
-    if not place.exists():
-        raise FileError(path, "there is no such file.")
 
 
 def _spool(path: str, stream: Any, max_bytes: int) -> IO[bytes]:
@@ -308,15 +287,8 @@ def _is_utf8(head: bytes) -> bool:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         lines = [line for line in head.split(b"\n") if not line.isascii()]
-        return 2 * sum(map(_decodes, lines)) >= len(lines)
-    return True
-
-
-def _decodes(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
+        fine = sum(line.decode(errors="ignore").encode() == line for line in lines)
+        return 2 * fine >= len(lines)
     return True
 
 

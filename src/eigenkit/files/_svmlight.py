@@ -29,25 +29,22 @@ class SvmLight(Source):
         super().__init__(origin.path, options)
         self.origin = origin
         self._whole: list[Any] | None = None  # what was parsed to find the shape
-        self.index_base, self.n_features = self._shape()
+        model, base = options.expected, options.index_base
+        if model is not None:
+            self.index_base, self.n_features = model.index_base, model.n_features
+        else:
+            lowest, highest = self._range()
+            if highest < lowest:
+                raise self.error("it holds no features.")
+            self.index_base = (0 if lowest == 0 else 1) if base is None else base
+            self._check_base(lowest)
+            self.n_features = highest + 1 - self.index_base
         self.found = {
             "format": "svmlight",
             "encoding": "ascii",
             "index_base": self.index_base,
             "columns": self.n_features,
         }
-
-    def _shape(self) -> tuple[int, int]:
-        """Number of the first feature, and of features; this may take a pass over the file."""
-        if self.options.expected is not None:
-            return self.options.expected.index_base, self.options.expected.n_features
-        lowest, highest = self._range()
-        if highest < lowest:
-            raise self.error("it holds no features.")
-        base = self.options.index_base
-        base = (0 if lowest == 0 else 1) if base is None else base
-        self._check_base(lowest)
-        return base, highest + 1 - base
 
     def _check_base(self, lowest: int) -> None:
         if lowest < (self.options.index_base or 0):
@@ -74,7 +71,13 @@ class SvmLight(Source):
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         kept, self._whole = self._whole, None  # memory for one pass only
         for labels, indices, values, counts in self._pieces() if kept is None else kept:
-            X = self._matrix(indices, values, counts)
+            columns = indices - self.index_base
+            self._check_known(columns)
+            small = max(self.n_features, len(values)) < 2**31
+            places = columns.astype(np.int32 if small else np.int64)
+            indptr = np.concatenate([[0], np.cumsum(counts)])
+            X = sparse.csr_array((values, places, indptr), shape=(len(counts), self.n_features))
+            X.sum_duplicates()
             for start in range(0, len(labels), n_rows):
                 part = slice(start, start + n_rows)
                 yield Block(X[part] if len(labels) > n_rows else X, labels=labels[part])
@@ -85,18 +88,6 @@ class SvmLight(Source):
             lines = piece.split(b"\n")
             yield self._parse(first, lines)
             first += len(lines) - (not lines[-1])
-
-    def _matrix(self, indices: np.ndarray, values: np.ndarray, counts: np.ndarray) -> Any:
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        columns = indices - self.index_base
-        self._check_known(columns)
-        small = max(self.n_features, len(values)) < 2**31
-        X = sparse.csr_array(
-            (values, columns.astype(np.int32 if small else np.int64), indptr),
-            shape=(len(counts), self.n_features),
-        )
-        X.sum_duplicates()
-        return X
 
     def _check_known(self, columns: np.ndarray) -> None:
         if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):
@@ -123,8 +114,12 @@ class SvmLight(Source):
             self._explain(first, lines)
         counts = np.fromiter((rest.count(b":") for rest in rests), np.int64, len(rests))
         indices, values = pairs
-        if _has_twice(indices, counts):
-            self._explain(first, lines)
+        row = np.repeat(np.arange(len(counts)), counts)
+        # In most files indices increase, which is quick to see.
+        if np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
+            order = np.lexsort((indices, row))
+            if np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)):
+                self._explain(first, lines)
         return labels, indices, values, counts
 
     def _pairs(self, rests: list[bytes]) -> Any:
@@ -176,15 +171,6 @@ class SvmLight(Source):
         return int(index)
 
 
-def _has_twice(indices: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether a row holds an index twice; in most files they increase, which is quick to see."""
-    row = np.repeat(np.arange(len(counts)), counts)
-    if not np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
-        return False
-    order = np.lexsort((indices, row))
-    return bool(np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)))
-
-
 def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
     """The labels before the first pair, and the pairs; None for an empty line."""
     words = line.split(None, 1)
@@ -205,7 +191,6 @@ def read_pairs(text: bytes) -> np.ndarray | None:
 
     Examples
     --------
-    >>> from eigenkit.files._svmlight import read_pairs
     >>> read_pairs(b"1:0.5 3:-2")
     array([[ 1. ,  0.5],
            [ 3. , -2. ]])

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -63,23 +64,20 @@ class Target:
         place = {name: j for j, name in enumerate(self.names)}
         Y, strange = np.zeros((len(labels), len(place))), Counter[str]()
         for i, cell in enumerate(labels):
-            for label in (cell,) if isinstance(cell, str) else cell:
+            for label in _set(cell):
                 if label in place:
                     Y[i, place[label]] = 1.0
                 else:
                     strange[label] += 1
-        if strange:
-            self._tell_of(path, strange)
-        return Y
-
-    def _tell_of(self, path: Any, strange: Counter[str]) -> None:
-        """Warn of labels that are not known; another separator may divide them into known ones."""
         told = [f"{shown(label)} in {counted(n, 'row')}" for label, n in strange.most_common(4)]
         told += [f"and {len(strange) - 4} more"] if len(strange) > 4 else []
+        # Another separator may divide them into known ones.
         mark = separator_in(strange, self.names)
         hint = f": is {mark!r} between labels? Write {self.separator!r} there" if mark else ""
         what = f"labels that the model was not fitted on count as absent, {', '.join(told)}{hint}."
-        warnings.warn(f"{path}: {what}", stacklevel=4)
+        if strange:
+            warnings.warn(f"{path}: {what}", stacklevel=3)
+        return Y
 
     def in_parts(self) -> dict[str, Any]:
         """Further arguments of ``partial_fit``, as a part of the rows may lack a class."""
@@ -116,14 +114,23 @@ def target_of(
     """
     if labels is None:
         raise FileError(path, "no labels: say with --labels which columns hold them.")
-    kind = task or _guess(labels)
-    names = _NAMES[kind](path, labels, columns)
+    kind, numbers = task or _guess(labels), isinstance(labels, np.ndarray)
+    names = _names_of(path, kind, labels, columns)
     if kind != "numbers" and not part:
-        _check_distinct(path, labels, names)
-    if separator is not None:
-        _check_separator(path, labels, separator)
-    elif kind == "classes" and len(names) >= _MANY:
-        _suspect(path, len(labels), names, task)
+        first = labels[0]
+        if not np.any(labels != first) if numbers else all(cell == first for cell in labels):
+            what = shown(names[0]) if names else "none"
+            raise FileError(path, f"every row has the same labels ({what}): nothing to learn.")
+    if separator is not None and not numbers and all(len(cell) < 2 for cell in labels):
+        warnings.warn(
+            f"{path}: no row has several labels with {separator!r} between them: is that the "
+            "--label-separator of this file?",
+            stacklevel=2,
+        )
+    many = separator is None and kind == "classes" and len(names) >= _MANY
+    if many and (found := may_be_else(names, len(labels), task is not None)):
+        such = f"{len(names)} classes such as {shown(names[-1])}"
+        warnings.warn(f"{path}: {such} {found}", stacklevel=3)
     return Target(kind, names, tuple(columns), separator)
 
 
@@ -135,41 +142,22 @@ def target_in(source: Source, labels: Any, task: str | None, *, part: bool = Fal
     return target_of(source.path, labels, source.label_names, task, separator, part=part)
 
 
-def _check_separator(path: Any, labels: Any, separator: str) -> None:
-    """Warn of a separator that occurs nowhere: it is probably a mistake."""
-    if not isinstance(labels, np.ndarray) and all(len(cell) < 2 for cell in labels):
-        warnings.warn(
-            f"{path}: no row has several labels with {separator!r} between them: is that the "
-            "--label-separator of this file?",
-            stacklevel=3,
-        )
-
-
-def _suspect(path: Any, n: int, names: tuple[str, ...], task: str | None) -> None:
-    """Warn of many classes of n rows that are probably something else."""
-    if found := may_be_else(names, n, task is not None):
-        such = f"{len(names)} classes such as {shown(names[-1])}"
-        warnings.warn(f"{path}: {such} {found}", stacklevel=4)
-
-
 def _guess(labels: Any) -> str:
-    if isinstance(labels, np.ndarray):
-        return _guess_numbers(labels)
-    if isinstance(labels[0], str):
-        return "classes"
-    if all(len(cell) == 1 for cell in labels):
+    """What labels look like."""
+    if not isinstance(labels, np.ndarray):
+        if isinstance(labels[0], str):
+            return "classes"
+        if any(len(cell) != 1 for cell in labels):
+            return "labels"
         try:
-            return _guess_numbers(np.array(labels, dtype=float))
+            labels = np.array(labels, dtype=float)
         except ValueError:
             return "classes"
-    return "labels"
-
-
-def _guess_numbers(labels: np.ndarray) -> str:
     if labels.shape[1] > 1:
         return "labels" if np.isin(labels, (0, 1)).all() else "numbers"
     values, _ = distinct(labels[:, 0])
-    return "classes" if _whole(values) and len(values) <= MOST_CLASSES else "numbers"
+    whole = np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53)
+    return "classes" if whole and len(values) <= MOST_CLASSES else "numbers"
 
 
 def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -179,8 +167,6 @@ def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenkit.files._targets import distinct
     >>> distinct(np.array([3.0, -1.0, 3.0]))
     (array([-1.,  3.]), array([1, 0, 1]))
     """
@@ -195,20 +181,21 @@ def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[code]
 
 
-def _whole(values: np.ndarray) -> bool:
-    return bool(np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53))
-
-
-def _class_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(_cells(path, labels)), key=natural))
-
-
-def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(labels, np.ndarray):
+def _names_of(path: Any, kind: str, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
+    """The names of the classes, of the labels, or of the responses."""
+    if kind == "numbers":
+        k = _numbers(path, labels).shape[1]
+        return tuple(columns) or tuple(f"y{j + 1}" for j in range(k))
+    if kind == "labels" and isinstance(labels, np.ndarray):
         _check_marks(path, labels)
         return tuple(columns)
-    sets = [(cell,) if isinstance(cell, str) else cell for cell in labels]
-    return tuple(sorted({label for cell in sets for label in cell}, key=natural))
+    found = _cells(path, labels) if kind == "classes" else chain.from_iterable(map(_set, labels))
+    return tuple(sorted(set(found), key=natural))
+
+
+def _set(cell: Any) -> Sequence[str]:
+    """The labels of a row, which may have one as a word."""
+    return (cell,) if isinstance(cell, str) else cast(Sequence[str], cell)
 
 
 def _check_marks(path: Any, labels: np.ndarray, start: int = 0) -> None:
@@ -249,14 +236,6 @@ def class_values(names: Sequence[str]) -> np.ndarray:
     return np.array(values) if plain and max(map(abs, values)) < 2**53 else np.array(names)
 
 
-def _number_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
-    Y = _numbers(path, labels)
-    return tuple(columns) or tuple(f"y{j + 1}" for j in range(Y.shape[1]))
-
-
-_NAMES = {"classes": _class_names, "labels": _label_names, "numbers": _number_names}
-
-
 def _cells(path: Any, labels: Any, start: int = 0) -> list[str]:
     """The class of every row, as text."""
     if isinstance(labels, np.ndarray):
@@ -269,10 +248,10 @@ def _cells(path: Any, labels: Any, start: int = 0) -> list[str]:
     if set(map(type, labels)) == {str} and all(labels):
         return cast(list[str], labels)
     for i, cell in enumerate(labels, start=start + 1):
-        if not cell or (not isinstance(cell, str) and len(cell) != 1):
+        if not cell or len(_set(cell)) != 1:
             what = f"has {len(cell)} labels, not one class" if cell else _no_class(labels)
             raise FileError(path, f"row {i} {what}.")
-    return [cell if isinstance(cell, str) else cell[0] for cell in labels]
+    return [_set(cell)[0] for cell in labels]
 
 
 def _numbers(path: Any, labels: Any, start: int = 0) -> np.ndarray:
@@ -365,14 +344,3 @@ def join_labels(parts: Iterable[Any]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.vstack(parts)
     return [cell for part in parts for cell in as_words(part)]
-
-
-def _check_distinct(path: Any, labels: Any, names: tuple[str, ...]) -> None:
-    if isinstance(labels, np.ndarray) and labels.shape[1] > 1:
-        alike = not np.any(labels != labels[0])
-    else:
-        first = labels[0]
-        alike = all(np.array_equal(cell, first) for cell in labels)
-    if alike:
-        what = shown(names[0]) if names else "none"
-        raise FileError(path, f"every row has the same labels ({what}): nothing to learn.")

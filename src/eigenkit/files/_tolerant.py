@@ -41,23 +41,16 @@ class Tolerant(Source):
         found, skips = Skipped(), self.options.on_error == "skip"
         if skips:
             self.bad = []
-        for block in map(self._with_lines, super().blocks(n_rows)):
-            good = self._without_bad(block, found) if skips else block
+        for block in super().blocks(n_rows):
+            good = sound(self, block, self.bad) if skips else block
+            if skips:  # those that were bad up to its end, by line
+                found.extend(sorted(self.bad, key=lambda error: error.line or 0))
+                self.bad.clear()
             if len(good):
                 yield good
         if skips:
             found.extend(self.bad)
         self.skipped = found
-
-    def _without_bad(self, block: Block, found: Skipped) -> Block:
-        """The good rows of a block; those that were bad up to its end go to ``found``, by line."""
-        good = sound(self, block, self.bad)
-        found.extend(sorted(self.bad, key=lambda error: error.line or 0))
-        self.bad.clear()
-        return good
-
-    def _with_lines(self, block: Block) -> Block:
-        return block
 
     def _good(
         self, first: int, lines: list[Any], read: Callable[[int, list[Any]], Any]
@@ -78,6 +71,8 @@ class Tolerant(Source):
 
 class TolerantTable(Tolerant, Delimited):
     """CSV and TSV. A quote that is never closed spoils no other row."""
+
+    _quote = '"'
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.bad = []
@@ -101,17 +96,11 @@ class TolerantTable(Tolerant, Delimited):
         super()._name_columns([*rows[:named], *fine])
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
-        return super()._find_kinds([row for row in rows if self._is_fine(row)])
-
-    def _is_fine(self, row: list[str]) -> bool:
-        model = self.options.expected
-        if model is None or len(row) != len(self.names):
-            return len(row) == len(self.names)
-        known = model.kinds or {}
-        return all(
-            fits(KINDS.get(known.get(self.names[j]) or "", self.convert), row[j])
-            for j in self.roles.features
-        )
+        rows, model = [row for row in rows if len(row) == len(self.names)], self.options.expected
+        for j in self.roles.features if model is not None else ():
+            kind = model.kinds.get(self.names[j]) if model and model.kinds else None
+            rows = [row for row in rows if fits(KINDS.get(kind or "", self.convert), row[j])]
+        return super()._find_kinds(rows)
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
         """The block, if every line is a row that can be read."""
@@ -131,10 +120,6 @@ class TolerantTable(Tolerant, Delimited):
             found = self._quickly((first + begin, "".join(some).encode()))
             blocks.append(self._by_rows(first + begin, some) if found is None else found)
         return _joined(blocks) if blocks else self._by_rows(first, [])
-
-    @property
-    def _quote(self) -> str:
-        return str(self._quoting.get("quotechar", '"'))
 
     def _row_of_numbers(self, line: int, row: list[str]) -> list[float] | None:
         """None for a bad row, which may also have a bad label."""
@@ -194,6 +179,8 @@ def _joined(blocks: list[Block]) -> Block:
 class TolerantArff(TolerantTable, Arff):
     """ARFF, dense or sparse."""
 
+    _quote = "'"
+
     def _sparse(self, first: int, lines: list[str]) -> Block:
         block: Block = self._good(first, lines, self._checked_sparse)[0]
         return block
@@ -215,15 +202,11 @@ class TolerantPairs(Tolerant, SvmLight):
         super().__init__(origin, options)
         self._whole = None  # bad rows are counted by the pass that gives the good ones
 
-    def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The good rows."""
+    def _blocks(self, n_rows: int) -> Iterator[Block]:
         self._places.clear()
-        return super().blocks(n_rows)
-
-    def _with_lines(self, block: Block) -> Block:
-        if not self._places:
-            return block
-        return replace(block, lines=np.array([self._places.popleft() for _ in range(len(block))]))
+        for block in super()._blocks(n_rows):
+            lines = [self._places.popleft() for _ in range(len(block))] if self._places else None
+            yield replace(block, lines=None if lines is None else np.array(lines))
 
     def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
         found, lines = self._good(first, lines, self._checked_parse)

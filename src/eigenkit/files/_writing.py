@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -65,7 +66,7 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     # The name is known before the file exists, so that it is removed whenever an interrupt comes.
     name = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with open(name, "xb", opener=_private) as stream:
+        with open(name, "xb", opener=partial(os.open, mode=0o600)) as stream:
             lock(stream.fileno())
             yield stream
             stream.flush()
@@ -80,10 +81,6 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.filename in (None, str(name)):
             raise FileError(path, f"it cannot be written ({error.strerror or error}).") from error
         raise
-
-
-def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
 
 
 def lock(handle: int) -> bool | None:
@@ -148,7 +145,6 @@ def safe_cell(value: Any) -> Any:
 
     Examples
     --------
-    >>> from eigenkit.files._writing import safe_cell
     >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell("a=b"), safe_cell(-5)
     ("'=1+1", '-5', 'a=b', -5)
     """
@@ -183,7 +179,11 @@ def write_table(
     if kind == "npz":
         _write_npz(stream, names, columns, n_labels)
     else:
-        _write_parquet(stream, names, columns)
+        from eigenkit.files._binary import pyarrow_modules
+
+        arrow, parquet = pyarrow_modules("the output")
+        table = arrow.table([arrow.array(column) for column in columns], names=list(names))
+        parquet.write_table(table, stream)
     return len(columns[0]) if columns else 0
 
 
@@ -192,27 +192,18 @@ def _write_delimited(
 ) -> int:
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, delimiter=mark, lineterminator="\n")
-    guard = _as_it_is if keep else safe_cell
-    writer.writerow([guard(name) for name in names])
+    writer.writerow(names if keep else map(safe_cell, names))
     n = 0
     try:
         for block in blocks:
-            columns = [_cells(column, guard) for column in block]
+            columns = [A.tolist() if isinstance(A, np.ndarray) else list(A) for A in block]
+            columns = columns if keep else [[*map(safe_cell, cells)] for cells in columns]
             writer.writerows(zip(*columns, strict=True))
             text.flush()
             n += len(columns[0])
     finally:
         text.detach()  # otherwise it would close the stream
     return n
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _cells(column: Any, guard: Any) -> list[Any]:
-    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    return [guard(value) for value in values]
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -248,14 +239,6 @@ def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any], n_la
     np.savez_compressed(stream, **text, **arrays)
 
 
-def _write_parquet(stream: IO[bytes], names: Sequence[str], columns: list[Any]) -> None:
-    from eigenkit.files._parquet import pyarrow_modules
-
-    arrow, parquet = pyarrow_modules("the output")
-    table = arrow.table([arrow.array(column) for column in columns], names=list(names))
-    parquet.write_table(table, stream)
-
-
 class Lock:
     """The right to write a file, from now until :meth:`release` or the end of the process.
 
@@ -284,7 +267,10 @@ class Lock:
                     f"another process{f' ({holder})' if holder else ''} is writing it: end that "
                     "one first, or name another file.",
                 )
-            if _same_file(handle, self._place):  # its last holder may just have removed it
+            same = False
+            with suppress(OSError):  # its last holder may just have removed it
+                same = os.path.samestat(os.fstat(handle), os.stat(self._place))
+            if same:
                 os.truncate(handle, 0)
                 os.write(handle, str(os.getpid()).encode("ascii"))
                 return handle
@@ -308,10 +294,3 @@ class Lock:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.release()
-
-
-def _same_file(handle: int, place: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(place))
-    except OSError:
-        return False

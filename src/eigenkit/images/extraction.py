@@ -16,8 +16,8 @@ from eigenkit.files import FileError, atomic
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor
 from eigenkit.images.descriptors.frame import Frame
 from eigenkit.images.files import ImageSet, Picture
+from eigenkit.models._blocks import Place, Scratch
 from eigenkit.models._container import read_container, write_container
-from eigenkit.models._file_blocks import Place, Scratch
 from eigenkit.numerics.linalg import Array
 
 # Pictures that one process takes at a time; progress is reported between them.

@@ -20,8 +20,14 @@ from eigenkit.images.checks import check_sets
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor, check_own
 from eigenkit.images.files import ImageSet
 from eigenkit.models import versions
-from eigenkit.models._container import read_container, write_container
-from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
+from eigenkit.models._container import (
+    TreeError,
+    from_tree,
+    putting_together,
+    read_container,
+    to_tree,
+    write_container,
+)
 from eigenkit.shell import filled
 
 MAX_BYTES = 4 * 2**30

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from eigenkit.late import versions
 from eigenkit.models._choosing import ComponentsCV
-from eigenkit.models._features import (
-    MISSING,
-    SCALES,
-    TEXT_KINDS,
-    Features,
-    Preparation,
-    TextColumn,
-)
+from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Preparation, TextColumn
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
-from eigenkit.models._merging import merge_models
-from eigenkit.models._model import Model, load, save
+from eigenkit.models._model import Model, load, merge_models, save
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
 

@@ -32,10 +32,6 @@ class Affine:
     A: Array
     b: Array
 
-    def __call__(self, X: Array) -> Array:
-        """The map on rows."""
-        return np.asarray(X @ self.A + self.b)
-
 
 def components_map(model: Model) -> Affine:
     """From features to components."""
@@ -73,9 +69,11 @@ def through_components(model: Model, to_scores: Affine) -> Array | None:
 
 def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
     """A and b of a function of the scaled features, for features as they are."""
-    _check_straight(model)
+    params = model.estimator.get_params(deep=False)
+    has_kernel = params.get("kernel", "linear") != "linear" or "kernels" in params
+    if has_kernel or isinstance(model.estimator, ProximalPlanes):
+        raise _bent(model)
     d, scale = model.features.n_features, model.features.scale
-    unit = scale if len(scale) else np.ones(d)
 
     def values(X: Array) -> Array:
         return np.asarray(function(X), dtype=np.float64).reshape(len(X), -1)
@@ -86,16 +84,13 @@ def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
         X = np.zeros((min(_ROWS, d - start), d))
         X[np.arange(len(X)), start + np.arange(len(X))] = 1.0
         parts.append(values(X) - b)
-    found = Affine(np.vstack(parts), b)
-    _check_affine(model, found, values, d)
-    return Affine(found.A / unit[:, None], found.b)
-
-
-def _check_straight(model: Model) -> None:
-    params = model.estimator.get_params(deep=False)
-    has_kernel = params.get("kernel", "linear") != "linear" or "kernels" in params
-    if has_kernel or isinstance(model.estimator, ProximalPlanes):
+    A = np.vstack(parts)
+    X = np.random.default_rng(0).normal(size=(3, d))
+    true = values(X)
+    size = np.abs(X) @ np.abs(A) + np.abs(b) + np.abs(true)
+    if not np.all(np.abs(X @ A + b - true) <= _ROUNDING * size + 1e-300):
         raise _bent(model)
+    return Affine(A / scale[:, None] if len(scale) else A, b)
 
 
 def _bent(model: Model) -> ValueError:
@@ -103,14 +98,6 @@ def _bent(model: Model) -> ValueError:
         f"{model.method} is not an affine map of the features, which this needs: use a linear "
         "method, one without kernels or planes."
     )
-
-
-def _check_affine(model: Model, found: Affine, values: Callable[[Array], Array], d: int) -> None:
-    X = np.random.default_rng(0).normal(size=(3, d))
-    true = values(X)
-    size = np.abs(X) @ np.abs(found.A) + np.abs(found.b) + np.abs(true)
-    if not np.all(np.abs(found(X) - true) <= _ROUNDING * size + 1e-300):
-        raise _bent(model)
 
 
 _OPSET = 17
@@ -147,7 +134,7 @@ def onnx_bytes(model: Model) -> bytes:
     except ImportError:
         raise ImportError("ONNX files need onnx: pip install onnx.") from None
     make, kinds = onnx.helper, onnx.TensorProto
-    d = model.features.n_features
+    d, fill, target = model.features.n_features, model.features.fill, model.target
     nodes, constants, outputs = [], [], []
 
     def constant(name: str, value: Any) -> str:
@@ -155,47 +142,37 @@ def onnx_bytes(model: Model) -> bytes:
         constants.append(onnx.numpy_helper.from_array(array, name))
         return name
 
+    def node(operation: str, inputs: list[str], output: str, **attributes: Any) -> None:
+        nodes.append(make.make_node(operation, inputs, [output], **attributes))
+
+    def given(name: str, kind: Any, *width: int) -> None:
+        outputs.append(make.make_tensor_value_info(name, kind, [None, *width]))
+
     def affine(found: Affine, name: str) -> None:
-        nodes.append(
-            make.make_node("MatMul", [entry, constant(f"{name}_A", found.A)], [f"{name}_x"])
-        )
-        nodes.append(make.make_node("Add", [f"{name}_x", constant(f"{name}_b", found.b)], [name]))
-        outputs.append(make.make_tensor_value_info(name, kinds.DOUBLE, [None, found.A.shape[1]]))
+        node("MatMul", [entry, constant(f"{name}_A", found.A)], f"{name}_x")
+        node("Add", [f"{name}_x", constant(f"{name}_b", found.b)], name)
+        given(name, kinds.DOUBLE, found.A.shape[1])
 
     entry = "X"
-    if len(model.features.fill):
-        fill = np.zeros(d)
-        fill[: model.features.n_numbers] = model.features.fill
-        nodes.append(make.make_node("IsNaN", ["X"], ["missing"]))
-        nodes.append(
-            make.make_node("Where", ["missing", constant("fill", fill), "X"], ["complete"])
-        )
+    if len(fill):
+        node("IsNaN", ["X"], "missing")
+        filled = constant("fill", np.pad(fill, (0, d - len(fill))))
+        node("Where", ["missing", filled, "X"], "complete")
         entry = "complete"
     if model.projects:
         affine(components_map(model), "components")
-    if model.target.kind == "numbers":
-        affine(scores_map(model), "prediction")
-    else:
-        affine(scores_map(model), "scores")
-        outputs.append(_decide(make, kinds, nodes, constant, model))
-    graph = make.make_graph(
-        nodes,
-        "eigenkit",
-        [make.make_tensor_value_info("X", kinds.DOUBLE, [None, d])],
-        outputs,
-        constants,
-    )
+    affine(scores_map(model), "prediction" if target.kind == "numbers" else "scores")
+    if target.kind == "classes":
+        node("ArgMax", ["scores"], "label", axis=1, keepdims=0)
+        given("label", kinds.INT64)
+    elif target.kind == "labels":
+        node("Greater", ["scores", constant("zero", 0.0)], "positive")
+        node("Cast", ["positive"], "label", to=kinds.INT64)
+        given("label", kinds.INT64, len(target.names))
+    inputs = [make.make_tensor_value_info("X", kinds.DOUBLE, [None, d])]
+    graph = make.make_graph(nodes, "eigenkit", inputs, outputs, constants)
     made = make.make_model(graph, opset_imports=[make.make_opsetid("", _OPSET)], ir_version=_IR)
-    meta = {"feature_names": model.features.feature_names(), "names": list(model.target.names)}
+    meta = {"feature_names": model.features.feature_names(), "names": list(target.names)}
     make.set_model_props(made, {k: json.dumps(v) for k, v in meta.items()})
     onnx.checker.check_model(made)
     return bytes(made.SerializeToString())
-
-
-def _decide(make: Any, kinds: Any, nodes: list[Any], constant: Any, model: Model) -> Any:
-    if model.target.kind == "classes":
-        nodes.append(make.make_node("ArgMax", ["scores"], ["label"], axis=1, keepdims=0))
-        return make.make_tensor_value_info("label", kinds.INT64, [None])
-    nodes.append(make.make_node("Greater", ["scores", constant("zero", 0.0)], ["positive"]))
-    nodes.append(make.make_node("Cast", ["positive"], ["label"], to=kinds.INT64))
-    return make.make_tensor_value_info("label", kinds.INT64, [None, len(model.target.names)])

@@ -35,7 +35,7 @@ CHOSEN_BY = {**SCORES, "classes": "mean AUC"}
 MOST_COMPONENTS = 30
 # The alphas of a grid of our own.
 _GRID = 7
-# Fewer entries than this, and work of fewer seconds, need no forecast.
+# With fewer entries (stored ones, if X is sparse) and fewer seconds of work, no forecast is needed.
 LARGE, WORTH_SAYING = 1_000_000, 5.0
 
 
@@ -45,18 +45,18 @@ def scores_by_components(estimator: Any, rows: Any) -> Array:
     A fold of the ``rows`` is two collections of blocks (X, y): a list of one, or
     :class:`RowBlocks`.
     """
-    found = []
+    found, by = [], CHOSEN_BY[rows.kind]
     for train, test in rows.folds():
         whole = _whole(train)
         fitted = _fitted(estimator, whole)
         if rows.kind == "classes" and is_classifier(fitted):
             widths = range(1, len(fitted.get_feature_names_out()) + 1)
             models = (clone(fitted).set_params(n_components=l).fit(*whole) for l in widths)
-            found.append([_score_of(model, train, test, rows, CHOSEN_BY) for model in models])
+            found.append([_score_of(model, train, test, rows, by) for model in models])
             continue
         (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
-        found.append([_score(rows, CHOSEN_BY, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
+        found.append([_score(rows, by, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
     shortest = min(map(len, found))
     return np.array([scores[:shortest] for scores in found])
 
@@ -86,7 +86,7 @@ def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
     """
     both = zip(rows.folds(), estimators, strict=False)
     fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
-    return np.array([_score_of(*fold, rows, SCORES) for fold in fitted])
+    return np.array([_score_of(*fold, rows, SCORES[rows.kind]) for fold in fitted])
 
 
 def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array:
@@ -94,17 +94,18 @@ def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array
     found = []
     for train, test in rows.folds():
         models = path_of_alphas(estimator, *_whole(train), alphas)
-        found.append([_score_of(model, train, test, rows, CHOSEN_BY) for model in models])
+        by = CHOSEN_BY[rows.kind]
+        found.append([_score_of(model, train, test, rows, by) for model in models])
     return np.array(found)
 
 
-def _score_of(fitted: Any, train: Any, test: Any, rows: Any, by: dict[str, str]) -> float:
+def _score_of(fitted: Any, train: Any, test: Any, rows: Any, by: str) -> float:
     if rows.kind == "numbers":
         told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
         return mean_r2(y, told, otherwise=0.0)
     if rows.kind == "classes" and is_classifier(fitted):
-        S, y = _of_all(partial(_class_scores, fitted, by[rows.kind]), test)
-        return _score_of_classes(by[rows.kind], fitted.classes_, S, y)
+        S, y = _of_all(partial(_class_scores, fitted, by), test)
+        return _score_of_classes(by, fitted.classes_, S, y)
     (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
     return _score(rows, by, Z, y, Z_new, y_new)
 
@@ -131,7 +132,7 @@ def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Ar
     return np.concatenate(found), np.concatenate(y)
 
 
-def _score(rows: Any, by: dict[str, str], Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
+def _score(rows: Any, by: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     Z, Z_new = (np.asarray(part, dtype=np.float64) for part in (Z, Z_new))
     if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
@@ -140,22 +141,15 @@ def _score(rows: Any, by: dict[str, str], Z: Array, y: Array, Z_new: Array, y_ne
     Y = y if classes is None else (y[:, None] == classes)
     rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), rows.classifier, classes is not None)
     S = rule.decision(Z_new)
-    if classes is not None:
-        return _score_of_classes(by["classes"], classes, S, y_new)
-    return mean_auc(y_new, S)
-
-
-def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | None:
-    """How many to try: all that the method finds, or a bound where it needs a number."""
-    if estimator.get_params()["n_components"] is None:
-        return None
-    smallest = shape[0] - -(-shape[0] // cv) - 1
-    return int(max(1, min(MOST_COMPONENTS, shape[1], smallest)))
+    return mean_auc(y_new, S) if classes is None else _score_of_classes(by, classes, S, y_new)
 
 
 def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
-    most = most_components(estimator, rows.shape, rows.cv)
+    most = estimator.get_params()["n_components"]  # None stands for all that the method finds
+    if most is not None:
+        n, d = rows.shape
+        most = max(1, min(MOST_COMPONENTS, d, n - -(-n // rows.cv) - 1))
     largest = clone(estimator).set_params(n_components=most)
     with warnings.catch_warnings():  # fewer components than are tried are no problem
         warnings.simplefilter("ignore", DegenerateDataWarning)
@@ -179,7 +173,7 @@ class Choice:
     def made(self, rows: Any) -> tuple[Any, dict[str, Any]]:
         """The estimator with the best settings, not yet fitted, and a record of the search."""
         estimator, searches = self.method.make(**self.params), dict[str, Any]()
-        if rows.in_blocks and not hasattr(estimator, "partial_fit"):
+        if not isinstance(rows, InMemory) and not hasattr(estimator, "partial_fit"):
             raise ValueError(f"{self.method.name} cannot be fitted in blocks: leave --stream out.")
         if self.components == "cv":
             l, scores = choose_components(estimator, rows)
@@ -198,9 +192,13 @@ class Choice:
         """
         chooses = self.alphas is not None or self.components == "cv"
         ((X, y),) = rows
-        if not chooses or n_entries(X) < LARGE:
+        if not chooses or X.size < LARGE:
             return
-        n_fits = rows.cv * (self._fits_per_fold() + int(measured)) + 1
+        grid = () if self.alphas is None else self.alphas
+        in_fold = _GRID if callable(grid) else len(grid)  # fits, at most
+        if self.components == "cv":
+            in_fold += 1 + (MOST_COMPONENTS if self.method.kind == "classifier" else 0)
+        n_fits = rows.cv * (in_fold + int(measured)) + 1
         train, _ = rows.splits()[0]
         begun = time.monotonic()
         with warnings.catch_warnings():
@@ -212,19 +210,6 @@ class Choice:
                 f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
                 f"fits, about {time_of(one * n_fits)} or less"
             )
-
-    def _fits_per_fold(self) -> int:
-        """How many fits the choice takes in a fold, at most."""
-        grid = () if self.alphas is None else self.alphas
-        n_alphas = _GRID if callable(grid) else len(grid)
-        if self.components != "cv":
-            return n_alphas
-        return n_alphas + 1 + (MOST_COMPONENTS if self.method.kind == "classifier" else 0)
-
-
-def n_entries(X: Any) -> int:
-    """How many numbers a matrix holds."""
-    return int(X.nnz if hasattr(X, "nnz") else X.size)
 
 
 def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:

@@ -32,10 +32,9 @@ from eigenkit.models._dask_worker import (
     mapped,
     of_fold,
     on_parts,
-    scored,
     sum_of,
 )
-from eigenkit.models._linear import ScoreSums, sums_of
+from eigenkit.models._linear import ScoreSums, scores_of, sums_of
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.numerics.threads import FAN_IN
@@ -123,7 +122,8 @@ class DaskBlocks(Blocks):
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""
         for future in self._futures:
-            yield from self._submit(scored, future, projection)
+            for Z, y, _ in self._submit(mapped, future, partial(scores_of, projection)):
+                yield Z, y
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
         """The sums of the scores of all rows."""
@@ -148,30 +148,26 @@ class ClusterPasses(Passes):
         self._last: Any = None
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """A pass; if the scheduler has gone, that is the error, whatever failed."""
+        """Few tasks for each group of parts; if the scheduler has gone, that is the error.
+
+        All tasks of a pass go to the scheduler together, which takes its time for each message.
+        """
         try:
-            return self._run(function, *shared)
+            groups = self._tasks()
+            graph = _Graph(self.futures, partial(on_parts, function, shared), sum(map(len, groups)))
+            results = [graph.group(tasks) for tasks in groups]
+            while len(results) > 1:  # the tree of tree_sum
+                sums = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
+                results = [graph.task("sum", sum_of, each, None) for each in sums]
+            if not results:
+                return None
+            # The previous one is released afterwards: Dask delays a message that follows another.
+            self._last = self.client.get(graph.tasks, results[0], sync=False)
+            return aligned(result_of(self.client, self._last))
         except Exception as error:
             if self.client.status == "running":
                 raise
             raise RuntimeError(GONE) from error
-
-    def _run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """Few tasks for each group of parts.
-
-        All tasks of a pass go to the scheduler together, which takes its time for each message.
-        """
-        groups = self._tasks()
-        graph = _Graph(self.futures, partial(on_parts, function, shared), sum(map(len, groups)))
-        results = [graph.group(tasks) for tasks in groups]
-        while len(results) > 1:  # the tree of tree_sum
-            sums = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
-            results = [graph.sum(each) for each in sums]
-        if not results:
-            return None
-        # The previous one is released afterwards: Dask delays a message that follows another.
-        self._last = self.client.get(graph.tasks, results[0], sync=False)
-        return aligned(result_of(self.client, self._last))
 
     def _tasks(self) -> list[list[list[int]]]:
         """For each group of the tree, its parts by the task that takes them.
@@ -230,7 +226,7 @@ class _Graph:
         self.name, self.count = f"eigenkit-%s-{uuid.uuid4().hex}-%d", itertools.count()
         self.given: tuple[Any, ...] = ()
         if n_tasks * _n_bytes(work) > INSIDE_BYTES:
-            self.work, self.given = operator.call, (self._task("given", partial(itself, work)),)
+            self.work, self.given = operator.call, (self.task("given", partial(itself, work)),)
 
     def group(self, tasks: list[list[int]]) -> str:
         """The sum of the parts of these tasks, in their order.
@@ -240,20 +236,14 @@ class _Graph:
         start, alone = min(map(min, tasks)), len(tasks) == 1
         firsts = [task == list(range(start, start + len(task))) for task in tasks]
         found = [
-            self._task("pass", self.work, *self.given, parts, first, alone)
-            for parts, first in zip(map(self._parts, tasks), firsts, strict=True)
+            self.task("pass", self.work, *self.given, [self.futures[i] for i in task], first, alone)
+            for task, first in zip(tasks, firsts, strict=True)
         ]
         places = [task[:1] if first else task for task, first in zip(tasks, firsts, strict=True)]
         order = np.argsort(np.concatenate(places)).tolist()
-        return found[0] if alone else self.sum(found, order)
+        return found[0] if alone else self.task("sum", sum_of, found, order)
 
-    def _parts(self, task: list[int]) -> list[Any]:
-        return [self.futures[i] for i in task]
-
-    def sum(self, found: list[str], order: list[int] | None = None) -> str:
-        return self._task("sum", sum_of, found, order)
-
-    def _task(self, what: str, function: Callable[..., Any], *arguments: Any) -> str:
+    def task(self, what: str, function: Callable[..., Any], *arguments: Any) -> str:
         name = self.name % (what, next(self.count))
         self.tasks[name] = function, *arguments
         return name

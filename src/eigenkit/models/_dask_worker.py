@@ -16,9 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files import Reading, open_file
-from eigenkit.models._blocks import drawn, in_fold, sliceable, triple
-from eigenkit.models._file_blocks import parsed
-from eigenkit.models._linear import scores_of
+from eigenkit.models._blocks import drawn, in_fold, parsed, sliceable, triple
 from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
@@ -81,12 +79,10 @@ def _total(values: Iterable[Any]) -> Any:
     found = [value for value in values if value is not None]
     if found and isinstance(found[0], tuple):
         return tuple(_total(each) for each in zip(*found, strict=True))
-    first = [reduce(_added, found[:2])] if found else [None]
-    return reduce(plus, first + found[2:])
-
-
-def _added(a: Any, b: Any) -> Any:
-    return a.merge(b) if hasattr(a, "merge") else a + b
+    if len(found) > 1:
+        first, second, *found = found
+        found.insert(0, first.merge(second) if hasattr(first, "merge") else first + second)
+    return reduce(plus, found, None)
 
 
 def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
@@ -108,10 +104,6 @@ def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 
 def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:
     return list(in_fold(aligned(blocks), p, drawn(n, seed), fold, held_out))
-
-
-def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
-    return [(scores_of(projection, X), y) for X, y, _ in blocks]
 
 
 # -- making parts -----------------------------------------------------------------------
@@ -172,10 +164,8 @@ def read_part(
             block = replace(block, names=values[[known.index(name) for name in target.names]])
         X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
         if target is not None and target.kind == "labels":
-            place = [known.index(name) for name in target.names]
-            Y = np.zeros((len(y), len(known)))
-            Y[:, place] = y
-            y = Y
+            given, y = y, np.zeros((len(y), len(known)))
+            y[:, [known.index(name) for name in target.names]] = given
         part.append((X, y, weight))
     return checked_part(part)
 

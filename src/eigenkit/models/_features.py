@@ -104,20 +104,16 @@ def learn_text(
         vectorizer.fit(cell for block in blocks() for cell in block.text[name])
     except ValueError as error:
         raise FileError(path, "it holds no words.", column=name) from error
-    _suspect_categories(path, name, next(iter(blocks())).text[name])
-    words = tuple(str(word) for word in vectorizer.get_feature_names_out())
-    return TextColumn(name, kind, len(words), ngrams, words, vectorizer.idf_)
-
-
-def _suspect_categories(path: str, name: str, cells: Sequence[str]) -> None:
-    """Warn of a column with few distinct values, which would be split into words as text."""
+    cells = next(iter(blocks())).text[name]
     found = {as_class(cell) for cell in cells} - {""}
     if 10 * len(found) <= len(cells) and any(len(cell.split()) > 1 for cell in found):
-        warnings.warn(
+        warnings.warn(  # of what would be split into words as text
             f"{path}: column {shown(name)} has only {len(found)} distinct values, which are split "
             f"into words: --categorical {shlex.quote(name)} would make each of them a category.",
-            stacklevel=3,
+            stacklevel=2,
         )
+    words = tuple(str(word) for word in vectorizer.get_feature_names_out())
+    return TextColumn(name, kind, len(words), ngrams, words, vectorizer.idf_)
 
 
 def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
@@ -242,7 +238,6 @@ def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[
 
     Examples
     --------
-    >>> from eigenkit.models._features import view_columns
     >>> view_columns("a.csv", ["a_1", "b_1", "a_2"], ["a_*", "b_*"])
     [[0, 2], [1]]
     """

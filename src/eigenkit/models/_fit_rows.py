@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from eigenkit.estimators.splits import Split, dealt, splits_of, stratify
 from eigenkit.files import Target
 from eigenkit.files._common import size
+from eigenkit.models._blocks import Scratch, Stored
 from eigenkit.models._features import Blocks, Features, Preparation
-from eigenkit.models._file_blocks import Scratch, Stored
 from eigenkit.models._linear import SVM, ScoreSums, scores_of, sums_of
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
@@ -58,8 +58,6 @@ class FitRows(Iterable[tuple[Any, np.ndarray]]):
 @dataclass(frozen=True)
 class InMemory(FitRows):
     """All rows as one block."""
-
-    in_blocks: ClassVar[bool] = False
 
     kind: str  # of the labels
     X: Any  # as it is before filling in and scaling
@@ -110,8 +108,6 @@ class InMemory(FitRows):
 class InBlocks(FitRows):
     """Rows that are read and made anew for every pass, or stored in a scratch file."""
 
-    in_blocks: ClassVar[bool] = True
-
     path: str
     blocks: Blocks
     features: Features
@@ -124,11 +120,9 @@ class InBlocks(FitRows):
     seconds: float  # that one pass over the file takes
     checkpoint: str | Path | None
     fingerprint: str  # of the blocks, for a checkpoint
-
-    def __post_init__(self) -> None:
-        self.n = 0
-        self._stored: RowBlocks | None = None
-        self._stored_raw = False
+    n: int = 0
+    _stored: RowBlocks | None = None
+    _stored_raw: bool = False
 
     def _make(self, raw: bool = False) -> Iterator[tuple[Any, np.ndarray]]:
         """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
@@ -174,22 +168,18 @@ class InBlocks(FitRows):
     def store(self, raw: bool = False) -> RowBlocks:
         """All rows in a scratch file, as blocks that are read from there from now on."""
         if self._stored is None or (raw and not self._stored_raw):
-            self._stored, self._stored_raw = self._written(raw), raw
+            scratch = Scratch()
+            self.say(
+                f"{self.width} columns: the rows are parsed into a scratch file in "
+                f"{scratch.folder}, which takes about {time_of(self.seconds)}"
+            )
+            held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
+            classes = np.array(self.target.names) if self.target.kind == "classes" else None
+            self._stored, self._stored_raw = RowBlocks.stored(held, classes), raw
+            self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
         if self._stored_raw and not raw:
             return self._stored.map(self.features.prepared)
         return self._stored
-
-    def _written(self, raw: bool) -> RowBlocks:
-        scratch = Scratch()
-        self.say(
-            f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
-            f"which takes about {time_of(self.seconds)}"
-        )
-        held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
-        classes = np.array(self.target.names) if self.target.kind == "classes" else None
-        blocks = RowBlocks.stored(held, classes)
-        self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
-        return blocks
 
     def fit(self, estimator: Any, searched: bool) -> Any:
         """In one pass where the moments are small; otherwise, and where alpha was ``searched``,

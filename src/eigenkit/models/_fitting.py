@@ -20,22 +20,9 @@ from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
-from eigenkit.models._choosing import (
-    LARGE,
-    SCORES,
-    WORTH_SAYING,
-    Choice,
-    cross_validated,
-    n_entries,
-)
-from eigenkit.models._features import (
-    Features,
-    Preparation,
-    complete,
-    learn_features,
-    view_columns,
-)
-from eigenkit.models._file_blocks import Tick, in_blocks, labels_of, unsaid
+from eigenkit.models._blocks import Tick, in_blocks, labels_of, unsaid
+from eigenkit.models._choosing import LARGE, SCORES, WORTH_SAYING, Choice, cross_validated
+from eigenkit.models._features import Features, Preparation, complete, learn_features, view_columns
 from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
@@ -103,7 +90,10 @@ class Fit:
         how = {**self._how(rows, estimator), **searches}
         if self.quality and isinstance(rows, InMemory):
             again = choice if searches else None
-            how |= _measured_quality(estimator, rows, took, again, self.say)
+            try:
+                how["quality"] = _quality(estimator, rows, took, again, self.say)
+            except ValueError as error:  # for example, a fold lacks one of the classes
+                how |= {"quality": None, "unmeasured": str(error).split("\n")[0]}
         return Model(self.method.name, features, estimator, linear, target, how)
 
     def _check(self) -> None:
@@ -176,20 +166,8 @@ def check_target(
     )
 
 
-def _measured_quality(*known: Any) -> dict[str, Any]:
-    """The quality, or why it is not measured: for example, a fold lacks one of the classes."""
-    try:
-        return {"quality": _quality(*known)}
-    except ValueError as error:
-        return {"quality": None, "unmeasured": str(error).split("\n")[0]}
-
-
 def _quality(
-    estimator: Any,
-    rows: InMemory,
-    took: float,
-    choice: Choice | None,
-    say: Callable[[str], None],
+    estimator: Any, rows: InMemory, took: float, choice: Choice | None, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """The score on rows left out, or an error if it cannot be computed or would take too long.
 
@@ -197,12 +175,12 @@ def _quality(
     many entries this matters less, and takes too long.
     """
     ((X, y),) = rows
-    if n_entries(X) > _MOST_ENTRIES:
-        raise ValueError(f"{n_entries(X):,} numbers would take long")
+    if X.size > _MOST_ENTRIES:
+        raise ValueError(f"{X.size:,} numbers would take long")
     if len(y) < 2 * rows.cv:
         raise ValueError(f"{len(y)} rows are too few for {rows.cv} folds")
     estimators: Iterator[Any] = repeat(estimator)
-    nested = choice is not None and n_entries(X) < LARGE
+    nested = choice is not None and X.size < LARGE
     if choice is not None and nested:
         estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
         if _INNER * took > WORTH_SAYING:
@@ -217,7 +195,11 @@ def _quality(
             raise
         found, nested = _measured(repeat(estimator), rows), False
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
-    told = {"folds": rows.cv, "nested": nested, "without_features": _without_features(rows.kind, y)}
+    # Of ignoring the features: the commonest class, chance, or the mean.
+    without = {"labels": 0.5, "numbers": 0.0}.get(rows.kind)
+    if without is None:
+        without = float(np.unique(y, return_counts=True)[1].max() / len(y))
+    told = {"folds": rows.cv, "nested": nested, "without_features": without}
     return {"score": SCORES[rows.kind], **score, **told}
 
 
@@ -225,13 +207,6 @@ def _measured(estimators: Iterator[Any], rows: InMemory) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return cross_validated(estimators, rows)
-
-
-def _without_features(kind: str, y: Array) -> float:
-    """The score of ignoring the features: the commonest class, chance, or the mean."""
-    if kind == "classes":
-        return float(np.unique(y, return_counts=True)[1].max() / len(y))
-    return 0.5 if kind == "labels" else 0.0
 
 
 def _note(digest: Any, block: Block) -> None:

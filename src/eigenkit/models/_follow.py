@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from zlib import crc32
 
 import numpy as np
@@ -17,10 +17,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import FileError, Reading
-from eigenkit.files._reading import check_lines, not_lines
-from eigenkit.models._followed_lines import LINES, Arrivals, Layout, mark_of
+from eigenkit.files._reading import ARFF
+from eigenkit.files._streams import begins_as
+from eigenkit.models._followed_lines import LINES, Arrivals, Layout
 from eigenkit.models._linear import cannot_follow, of_stream
-from eigenkit.models._model import Model, of_more_rows, save
+from eigenkit.models._model import Model, save
 from eigenkit.models._stream import Stream
 from eigenkit.shell import counted
 
@@ -125,7 +126,7 @@ class Follower:
         half_life: float | None = None,
         on_error: str = "raise",
     ) -> None:
-        if problem := cannot_follow(model.method, model.linear, model.estimator, model.target):
+        if problem := cannot_follow(model):
             raise ValueError(problem)
         self.model, self.place, self.options, self.every = model, Path(place), options, every
         mark = options.as_before().comment
@@ -171,9 +172,9 @@ class Follower:
         """Check that the file can be followed, and say what that means for the model."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in LINES:
-            raise not_lines(path, kind)
+            raise _not_lines(path, kind)
         if path != "-" and Path(path).exists():
-            check_lines(path)
+            _check_lines(path, _first(path))
         rows = "standard input" if path == "-" else path
         if self.forgets:
             warnings.warn(
@@ -195,7 +196,7 @@ class Follower:
         if path != "-" and self._ends != _ends(path, self.stream.position or 0):
             raise self._changed()
         if path == "-" and self._begins:
-            check_lines(path, text)
+            _check_lines(path, text)
         self._begins = False
         if self._layout is None and self.row.search(text):
             # Every input begins with the names; those of a file may end within these lines.
@@ -205,11 +206,12 @@ class Follower:
             text, before = text[len(names) :], crc32(names, before)
             self._n_passed += names.count(b"\n") - header.count(b"\n")
         if self._layout is not None and self.row.search(text):
-            last = self.stream.position  # there may be blank lines in between
-            known = begin if last is None else last, begin + len(lines), self._n_passed, before
-            skip = self.stream.on_error == "skip"
-            rows = Arrivals(self._layout, text, *known, self.stream.estimator, skip)
-            self.stream.feed(**rows.as_fed())
+            last, end = self.stream.position, begin + len(lines)
+            after = begin if last is None else last  # there may be blank lines in between
+            how = self._n_passed, self.stream.estimator, self.stream.on_error == "skip"
+            rows = Arrivals(self._layout, text, after, end, *how)
+            mark = None if path == "-" else _mark_of(crc32(text, before))
+            self.stream.feed(rows, position=end, after=after, mark=mark, sound=rows.sound)
         self._n_passed += text.count(b"\n")
         self._sum = crc32(lines, self._sum)
         if path != "-":
@@ -231,12 +233,16 @@ class Follower:
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
         _check_there(path, position)
-        n_lines, n_bytes, self._sum = _looked_through(path, position)
+        n_lines, n_bytes = 0, 0
+        with open(path, "rb") as stream:
+            while piece := stream.read(min(position - n_bytes, _CHUNK)):
+                n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)
+                self._sum = crc32(piece, self._sum)
         if position:
             self._layout = self._found(_first(path))
             self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
         self._ends, mark = _ends(path, position), self.stream.mark or ""
-        if n_bytes == position and mark.startswith("all ") and mark != mark_of(self._sum):
+        if n_bytes == position and mark.startswith("all ") and mark != _mark_of(self._sum):
             raise self._changed()
 
     def _changed(self) -> FileError:
@@ -250,14 +256,35 @@ class Follower:
         """Replace the model file, if there are new rows and the stream can be solved."""
         self._saved = time.monotonic()
         estimator, position = self.stream.estimator, self.stream.position
-        if position == self._kept or not _is_solvable(estimator):
+        if position == self._kept or vars(estimator).get("_intake_") is None:
             return
-        how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
+        try:
+            estimator._intake_.fitted()
+        except NotFittedError:  # there are too few rows
+            return
+        told = {"n_rows": self.stream.n_rows, "quality": None}  # which was measured before
+        how = {**self.model.how, **told, "followed": True}
         linear = self.model.linear and of_stream(estimator, self.model.target)
         save(replace(self.model, estimator=estimator, linear=linear, how=how), self.place)
         self._kept = position
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{counted(self.stream.n_rows, 'row')} in {self.place.name}{skipped}")
+
+
+def _check_lines(path: str, text: bytes) -> None:
+    """Refuse a file whose first bytes show that it does not grow by lines of text."""
+    kind = begins_as(text) or ("arff" if ARFF.match(text[:_MARKED]) else None)
+    if kind is not None:
+        raise _not_lines(path, {"npz": "NPZ", "parquet": "Parquet", "arff": "ARFF"}.get(kind, kind))
+
+
+def _not_lines(path: str, kind: str) -> FileError:
+    """The refusal of a format that does not grow by lines."""
+    return FileError(
+        path,
+        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
+        "svmlight, not compressed), or fit this one.",
+    )
 
 
 def _rows_of(model: Model) -> str:
@@ -270,13 +297,9 @@ def _rows_of(model: Model) -> str:
     return f"rows of {features} and {len(model.target.names)} {model.target.kind}, {checksum:08x}"
 
 
-def _is_solvable(estimator: Any) -> bool:
-    """Whether a stream has enough rows to be solved."""
-    intake = vars(estimator).get("_intake_")
-    try:
-        return intake is not None and intake.fitted() is not None
-    except NotFittedError:
-        return False
+def _mark_of(checksum: int) -> str:
+    """The mark of a file by the checksum of all that was taken in; earlier marks had no "all"."""
+    return f"all {checksum:08x}"
 
 
 def _ends(path: str, end: int) -> str:
@@ -291,13 +314,3 @@ def _first(path: str, n: int = 0) -> bytes:
     """The first bytes of a file, at least ``n`` if there are so many."""
     with open(path, "rb") as stream:
         return stream.read(max(n, _CHUNK))
-
-
-def _looked_through(path: str, end: int) -> tuple[int, int, int]:
-    """The lines, the number and a checksum of the bytes of a file before ``end``."""
-    n_lines, n_bytes, checksum = 0, 0, 0
-    with open(path, "rb") as stream:
-        while n_bytes < end and (piece := stream.read(min(end - n_bytes, _CHUNK))):
-            n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)
-            checksum = crc32(piece, checksum)
-    return n_lines, n_bytes, checksum

@@ -6,7 +6,6 @@ import io
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from sklearn.base import clone
@@ -22,11 +21,6 @@ from eigenkit.shell import shown
 
 # Formats whose rows are lines, and which of them may have a line of names above them.
 LINES = {"csv": True, "tsv": True, "svmlight": False}
-
-
-def mark_of(checksum: int) -> str:
-    """The mark of a file by the checksum of all that was taken in; earlier marks had no "all"."""
-    return f"all {checksum:08x}"
 
 
 @dataclass
@@ -55,10 +49,6 @@ class Layout:
         """A reader for text in which some lines may be bad."""
         return tolerant(self.path, self.kind, text, replace(self.options, format=self.kind))
 
-    def lines(self, text: bytes) -> list[bytes]:
-        """The lines of a text, divided as the reader divides them."""
-        return io.BytesIO(text).readlines() if self.kind == "svmlight" else text.splitlines(True)
-
     def check(self, source: Source) -> None:
         """Refuse rows that would be read as another kind of table than the file is."""
         if not isinstance(source, Delimited):
@@ -86,26 +76,19 @@ class Layout:
         if block.labels is None:
             names = ", ".join(model.target.columns)
             raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
-        y = self._targets(block)
-        if model.target.kind == "classes":
-            self._check_known(block.start, y)
-        return model.features.matrix(self.path, block), y
-
-    def _targets(self, block: Block) -> np.ndarray:
-        """y of a block; an error names the remedies that following a file has."""
         try:
-            return self.model.target.encode(self.path, block.labels, block.start)
-        except FileError as error:
+            y = model.target.encode(self.path, block.labels, block.start)
+        except FileError as error:  # named with the remedies that following a file has
             what = error.problem.split(": ", 1)[0].rstrip(".")
             raise FileError(self.path, f"{what}: correct it, or {SKIP}.") from error
-
-    def _check_known(self, start: int, y: np.ndarray) -> None:
-        for i in np.flatnonzero(~np.isin(y.astype(str), self.model.target.names)):
+        classes = model.target.kind == "classes"
+        for i in np.flatnonzero(~np.isin(y.astype(str), model.target.names)) if classes else ():
             raise FileError(
                 self.path,
-                f"the class {shown(y[i])} in row {start + i + 1} is not one that the model knows: "
-                f"correct it, {SKIP}, or fit a model to rows that have it.",
+                f"the class {shown(y[i])} in row {block.start + i + 1} is not one that the model "
+                f"knows: correct it, {SKIP}, or fit a model to rows that have it.",
             )
+        return model.features.matrix(self.path, block), y
 
 
 @dataclass(frozen=True)
@@ -117,15 +100,8 @@ class Arrivals:
     begin: int
     end: int
     n_before: int  # lines of rows before the text
-    sum_before: int  # the checksum of everything before it
     estimator: Any
     skip: bool
-
-    def as_fed(self) -> dict[str, Any]:
-        """Arguments of :meth:`Stream.feed`."""
-        mark = None if self.layout.path == "-" else mark_of(crc32(self.text, self.sum_before))
-        place = {"position": self.end, "after": self.begin, "mark": mark}
-        return {"batch": self, **place, "sound": self.sound}
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
         layout = self.layout
@@ -142,13 +118,18 @@ class Arrivals:
 
     # -- where something is wrong ------------------------------------------------------
 
-    def sound(self) -> tuple[Any, list[tuple[int, FileError]]]:
+    def sound(self) -> tuple[Any, list[tuple[int, ValueError]]]:
         """The batch without its bad rows; for each of them, where it ends and what is wrong.
 
         Every row is looked at a few times at most, however many are bad.
         """
-        header, bad = self.layout.header, list[tuple[int, FileError]]()
-        lines = self.layout.lines(self.text)
+        header, bad, pairs = (
+            self.layout.header,
+            list[tuple[int, FileError]](),
+            io.BytesIO(self.text),
+        )
+        # The lines are divided as the reader divides them.
+        lines = [*pairs] if self.layout.kind == "svmlight" else self.text.splitlines(True)
         ends = [self.end - len(self.text) + n for n in accumulate(map(len, lines))]
         source, above = self.layout.tolerant(header + self.text), header.count(b"\n")
         self.layout.check(source)
@@ -158,10 +139,12 @@ class Arrivals:
             parts += self._apart(block if known else replace(block, lines=None), places, bad)
         for error in source.bad:
             bad.append((error.line - above - 1, self._placed(error, error.line - above - 1)))
-        told = [(ends[i], self._told(error)) for i, error in sorted(bad, key=lambda each: each[0])]
+        # The remedy is known where the row is skipped, and else there is one more.
+        tell = FileError.without_remedy if self.skip else FileError.skippable
+        bad.sort(key=lambda each: each[0])
         if not parts:
             parts = [(np.empty((0, self.layout.model.features.n_features)), np.empty(0))]
-        return self._given(parts), told
+        return self._given(parts), [(ends[i], tell(error)) for i, error in bad]
 
     def _apart(self, block: Block, places: np.ndarray, bad: list[Any]) -> list[Any]:
         """X and y of the good rows; rows that only the estimator refuses are bad, too."""
@@ -198,7 +181,3 @@ class Arrivals:
         """The number of a line in the file; None if it is unknown, as in standard input."""
         known = self.layout.path != "-" or self.begin == 0
         return self.n_before + self.layout.header.count(b"\n") + i + 1 if known else None
-
-    def _told(self, error: FileError) -> FileError:
-        """The error without its remedy where the row is skipped, else with one more remedy."""
-        return error.without_remedy() if self.skip else error.skippable()

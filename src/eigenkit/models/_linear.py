@@ -195,13 +195,7 @@ def _marks(target: Target, y: np.ndarray) -> Array:
     return np.asarray(labels, dtype=np.float64)
 
 
-def on_top(
-    method: Method,
-    target: Target,
-    kind: str,
-    rows: Any,
-    estimator: Any,
-) -> Linear | None:
+def on_top(method: Method, target: Target, kind: str, rows: Any, estimator: Any) -> Linear | None:
     """The linear classifier on the ``scores`` of all rows, or on ``sums`` over them.
 
     None where the method predicts by itself. What the estimator keeps of a stream is used where
@@ -224,23 +218,24 @@ def of_stream(estimator: Any, target: Target) -> Linear:
     return gaussian(ScoreSums.of_stream(estimator, target), target.kind == "classes")
 
 
-def cannot_follow(method: str, linear: Linear | None, estimator: Any, target: Target) -> str:
-    """Why the classifier on top cannot follow a stream; empty if it can, or if there is none.
+def cannot_follow(model: Any) -> str:
+    """Why the classifier on top of a model cannot follow a stream; empty if it can, or has none.
 
     An estimator that keeps no stream yet is judged by what it will keep.
     """
-    if linear is None:
+    if model.linear is None:
         return ""
-    if linear.kind != GAUSSIAN:
+    if model.linear.kind != GAUSSIAN:
         return (
-            f"{method} has a {linear.words} on top, which needs all rows at once: fit it with "
-            "--classifier gaussian, which can be updated from sums, or use a method that predicts "
-            "by itself (lda)."
+            f"{model.method} has a {model.linear.words} on top, which needs all rows at once: fit "
+            "it with --classifier gaussian, which can be updated from sums, or use a method that "
+            "predicts by itself (lda)."
         )
-    if lacks_labels(estimator, target):
+    if lacks_labels(model.estimator, model.target):
         return (
-            f"the sums of {method} do not tell which rows have which label, so the classifier on "
-            "top cannot be updated from them: use a method whose sums do (cca, opls, star)."
+            f"the sums of {model.method} do not tell which rows have which label, so the "
+            "classifier on top cannot be updated from them: use a method whose sums do (cca, opls, "
+            "star)."
         )
     return ""
 

@@ -1,22 +1,42 @@
-"""A fitted pipeline, from rows of a file to labels, and its file."""
+"""A fitted pipeline, from rows of a file to labels, its file, and those of several sites as one."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
+from eigenkit.estimators._streams import Intake
 from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
-from eigenkit.files._common import REMEMBERED
+from eigenkit.files._common import REMEMBERED, listed
 from eigenkit.files._errors import Skipped
+from eigenkit.files._reading import other_dates
+from eigenkit.files._targets import TASKS, natural
 from eigenkit.late import versions
-from eigenkit.models._container import read_container, write_container
+from eigenkit.models._container import (
+    TreeError,
+    from_tree,
+    putting_together,
+    read_container,
+    to_tree,
+    write_container,
+)
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
-from eigenkit.models._linear import CLASSIFIERS, GAUSSIAN, Linear, scores_of
-from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
+from eigenkit.models._linear import (
+    CLASSIFIERS,
+    GAUSSIAN,
+    Linear,
+    cannot_follow,
+    label_places,
+    of_stream,
+    scores_of,
+)
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import what_is
 
@@ -169,11 +189,6 @@ def how_fitted(
     }
 
 
-def of_more_rows(how: dict[str, Any], n_rows: int) -> dict[str, Any]:
-    """The same after more rows, without the quality, which was measured before."""
-    return {**how, "n_rows": n_rows, "quality": None}
-
-
 # -- files ------------------------------------------------------------------------------
 
 
@@ -202,23 +217,18 @@ def save(model: Model, path: str | Path) -> None:
             "alone, use skops or pickle."
         )
     arrays: list[np.ndarray] = []
-    tree = {
-        "method": model.method,
-        "estimator": to_tree(model.estimator, arrays),
-        "how": model.how,
-        **{name: _part_to_tree(getattr(model, name), arrays) for name in _PARTS},
-    }
+    estimator = to_tree(model.estimator, arrays)
+    tree = {"method": model.method, "estimator": estimator, "how": model.how}
+    for name in _PARTS:
+        part: Any = getattr(model, name)
+        state: Any = None
+        if part is not None:
+            state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+        if name == "features":
+            state["text"] = [dataclasses.asdict(column) for column in part.text]
+        tree[name] = to_tree(state, arrays)
     with atomic(path) as stream:
         write_container(stream, tree, arrays)
-
-
-def _part_to_tree(part: Any, arrays: list[np.ndarray]) -> Any:
-    if part is None:
-        return None
-    state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
-    if isinstance(part, Features):
-        state["text"] = [dataclasses.asdict(column) for column in part.text]
-    return to_tree(state, arrays)
 
 
 def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
@@ -241,34 +251,24 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
     if isinstance(tree, dict) and tree.get("kind") == "stream":
         raise FileError(path, "it holds the state of a stream: give the model file beside it.")
     with putting_together(path):
-        model = _from_parts(tree, arrays)
+        parts: dict[str, Any] = {}
+        for name, cls in _PARTS.items():
+            state = from_tree(tree[name], arrays)
+            if name == "features":
+                state["text"] = tuple(TextColumn(**column) for column in state["text"])
+            parts[name] = None if state is None else cls(**state)
+        method, how = tree["method"], tree["how"]
+        if not isinstance(how, dict) or not isinstance(method, str):
+            raise TreeError("it does not say how it was made")
+        estimator = from_tree(tree["estimator"], arrays)
+        model = Model(method=method, estimator=estimator, how=how, **parts)
         _check_features(model.features, max((a.size for a in arrays), default=0))
-        _try_out(model)
+        labels, _ = model.predict("", model.row_of_zeros())  # to see whether the parts fit together
+        if model.linear is not None and model.linear.kind not in CLASSIFIERS:
+            raise TreeError("its classifier is not known")
+        if len(labels) != 1 or model.target.kind not in TASKS:
+            raise TreeError("it predicts nothing sensible")
     return model
-
-
-def _from_parts(tree: Any, arrays: list[np.ndarray]) -> Model:
-    parts: dict[str, Any] = {}
-    for name, cls in _PARTS.items():
-        state = from_tree(tree[name], arrays)
-        if name == "features":
-            state["text"] = tuple(TextColumn(**column) for column in state["text"])
-        parts[name] = None if state is None else cls(**state)
-    how = tree["how"]
-    if not isinstance(how, dict) or not isinstance(tree["method"], str):
-        raise TreeError("it does not say how it was made")
-    return Model(
-        method=tree["method"], estimator=from_tree(tree["estimator"], arrays), how=how, **parts
-    )
-
-
-def _try_out(model: Model) -> None:
-    """Predict one row of zeros, to see whether the parts fit together."""
-    labels, _ = model.predict("", model.row_of_zeros())
-    if model.linear is not None and model.linear.kind not in CLASSIFIERS:
-        raise TreeError("its classifier is not known")
-    if len(labels) != 1 or model.target.kind not in ("classes", "labels", "numbers"):
-        raise TreeError("it predicts nothing sensible")
 
 
 def _check_features(features: Features, largest: int) -> None:
@@ -281,3 +281,109 @@ def _check_features(features: Features, largest: int) -> None:
     fine &= len(features.fill) in (0, features.n_numbers)
     if not fine:
         raise TreeError("its features do not fit together")
+
+
+# -- several models as one ---------------------------------------------------------------
+
+
+def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True) -> Model:
+    """The model of all rows that several models of one method and the same columns have taken in.
+
+    Classes and labels are matched by their names; one that a site has never seen counts as absent
+    there. Recent rows stay as they came, as in every stream; without ``keep_rows`` they become
+    sums: the model is the same up to rounding, and can be followed and merged as before.
+    """
+    (first_name, first), *others = models
+    for name, model in models:
+        _check(name, model, first_name, first)
+    names = first.target.names
+    if first.target.kind != "numbers":
+        names = tuple(sorted({n for _, m in models for n in m.target.names}, key=natural))
+    merged = _relabelled(first, names)
+    for _, model in others:
+        merged.merge(_relabelled(model, names))
+    if not keep_rows:
+        sums = merged._intake_.moments.without_rows(*merged._kind())
+        merged._intake_ = Intake.of(merged, sums)
+    target = replace(first.target, names=names)
+    if first.target.columns == first.target.names:
+        target = replace(target, columns=names)
+    n_rows = merged._intake_.moments.n_rows
+    how = {**first.how, "n_rows": n_rows, "quality": None}  # which was measured before
+    if others:
+        how["merged"] = len(models)
+        told = [m.how["skipped"] for _, m in models if "skipped" in m.how]
+        if told:
+            how["skipped"] = reduce(Skipped.with_more, map(Skipped.as_told, told)).told()
+    linear = None if first.linear is None else of_stream(merged, target)
+    return replace(first, estimator=merged, linear=linear, target=target, how=how)
+
+
+def _check(name: str, model: Model, first_name: str, first: Model) -> None:
+    if "_intake_" not in vars(model.estimator):
+        raise FileError(
+            name, "it keeps no stream to merge: fit it with --checkpoint, or update it with follow."
+        )
+    if problem := cannot_follow(model):
+        raise FileError(name, problem)
+    mine, theirs = model.features.names or (), first.features.names or ()
+    if mine != theirs and sorted(mine) == sorted(theirs):
+        raise FileError(
+            name, f"its columns are those of {first_name} in another order: fit both in one order."
+        )
+    for what, here, there in _compared(model, first):
+        if here != there:
+            raise FileError(
+                name, f"its {what} is {here}, that of {first_name} is {there}: fit both alike."
+            )
+    if column := other_dates(*(m.how["found"].get("kinds") for m in (model, first))):
+        raise FileError(name, f"it has other columns of dates than {first_name}.", column=column)
+    for what in ("scale", "fill"):
+        if not np.array_equal(getattr(model.features, what), getattr(first.features, what)):
+            raise FileError(
+                name,
+                f"its features were scaled or filled in differently from those of {first_name}: "
+                "fit both with --scale none, or follow both from one model.",
+            )
+
+
+def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
+    """What must be the same in both models: its name, and its two values."""
+    yield "method", model.method, first.method
+    yield "kind of labels", model.target.kind, first.target.kind
+    mine, theirs = (_columns(m) for m in (model, first))
+    here, there = listed(sorted(mine - theirs), 4), listed(sorted(theirs - mine), 4)
+    if mine != theirs:
+        yield "set of columns", f"another, with {here or 'none'}", f"with {there or 'none'}"
+    yield "number of features", str(model.features.n_features), str(first.features.n_features)
+    expected, other = (repr(m.features.expected(())) for m in (model, first))
+    yield "way to read columns", expected, other
+    if model.target.kind == "numbers":
+        yield "response", listed(model.target.names), listed(first.target.names)
+    theirs_too = first.estimator.get_params(deep=False)
+    for param, value in model.estimator.get_params(deep=False).items():
+        yield param, repr(value), repr(theirs_too.get(param))
+
+
+def _columns(model: Model) -> set[str]:
+    return {*(model.features.names or ()), *(column.name for column in model.features.text)}
+
+
+def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
+    """A copy of the estimator of a model, with its labels in their places among ``names``."""
+    stream = model.estimator
+    place = np.array([names.index(name) for name in model.target.names], dtype=np.int64)
+    made = clone(stream)
+    described = {k: v for k, v in vars(stream._intake_.model).items() if k in vars(stream)}
+    for key, value in described.items():
+        setattr(made, key, value)
+    moments = stream._intake_.moments
+    if model.target.kind != "numbers":
+        order = label_places(stream, model.target.names)
+        moments = moments.relabelled(place[order], len(names))
+        if made._n_labels_ == len(place):  # planes have the number of a class in one column
+            made._n_labels_ = len(names)
+    if hasattr(made, "classes_"):
+        made.classes_ = np.array(names)
+    made._intake_ = Intake.of(made, moments)
+    return made

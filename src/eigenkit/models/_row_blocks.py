@@ -21,15 +21,17 @@ from eigenkit.files._targets import class_values
 from eigenkit.models._blocks import (
     BLOCK_BYTES,
     Assigned,
+    Stored,
     anew,
     cut,
     drawn,
     grouped,
     in_fold,
+    parsed,
     sliceable,
+    taken,
     triple,
 )
-from eigenkit.models._file_blocks import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is
@@ -140,11 +142,15 @@ class RowBlocks(Blocks):
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give the same number."
                     )
-        pieces = [piece for part in triples for piece in cut(*part, block_bytes)]
-        groups = grouped(pieces, [size for size, _ in pieces])
+        pieces = [(part, *piece) for part in triples for piece in cut(part[0], block_bytes)]
+        groups = grouped(pieces, [size for _, size, _ in pieces])
         shapes = [X.shape for X, *_ in triples]
         about = f"{_sizes(shapes, len(pieces))} from arrays"
-        return cls._of(lambda: ((make() for _, make in group) for group in groups), about)
+
+        def blocks_in(group: Sequence[Any]) -> Iterator[Any]:
+            return (tuple(taken(A, rows) for A in part) for part, _, rows in group)
+
+        return cls._of(lambda: map(blocks_in, groups), about)
 
     @classmethod
     def from_files(
@@ -247,7 +253,7 @@ class RowBlocks(Blocks):
             What ``fit`` takes. Parts are added in the order given: the same parts give the same
             bits as :meth:`from_arrays`, whatever the number of workers.
         """
-        from eigenkit.models._dask_parts import blocks_of
+        from eigenkit.models._dask_fit import blocks_of
 
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         known = None if classes is None else np.asarray(classes)
@@ -284,11 +290,18 @@ class RowBlocks(Blocks):
         ``random_state``, unless ``of`` gives the fold of every row, from 0 to n - 1.
         """
         assigned = drawn(n, random_state) if of is None else self._as_said(of)
-        for i in range(n):
-            yield (
-                self._chosen(assigned, i, held_out=False),
-                self._chosen(assigned, i, held_out=True),
+
+        def chosen(fold: int, held_out: bool) -> RowBlocks:
+            about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
+            which = assigned, fold, held_out
+            return RowBlocks._of(
+                lambda: (in_fold(part, p, *which) for p, part in enumerate(self._parts())),
+                about,
+                self.classes(),
             )
+
+        for i in range(n):
+            yield chosen(i, False), chosen(i, True)
 
     def _as_said(self, of: np.ndarray) -> Assigned:
         """The given folds of all rows, by block."""
@@ -298,16 +311,6 @@ class RowBlocks(Blocks):
             for b, block in enumerate(part):
                 begins[p, b], n = n, n + block[0].shape[0]
         return lambda p, b, there: of[begins[p, b] : begins[p, b] + len(there)]
-
-    def _chosen(self, assigned: Assigned, fold: int, *, held_out: bool) -> RowBlocks:
-        """The rows of a fold, or all others."""
-        which = assigned, fold, held_out
-        about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
-        return RowBlocks._of(
-            lambda: (in_fold(part, p, *which) for p, part in enumerate(self._parts())),
-            about,
-            self.classes(),
-        )
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -352,7 +355,7 @@ class RowBlocks(Blocks):
         labels = [] if y is None else _names("y", y)
         check_unique(path, columns + labels)
         with atomic(path) as stream:
-            tables = (_table(*block) for block in self)
+            tables = ([*_columns(X), *([] if y is None else _columns(y))] for X, y in self)
             return write_table(stream, kind, columns + labels, tables, n_labels=len(labels))
 
 
@@ -377,7 +380,3 @@ def _columns(A: Any) -> list[np.ndarray]:
 
 def _names(letter: str, A: Any) -> list[str]:
     return [letter] if np.ndim(A) == 1 else [f"{letter}{j}" for j in range(A.shape[1])]
-
-
-def _table(X: Any, y: Any) -> list[np.ndarray]:
-    return [*_columns(X), *([] if y is None else _columns(y))]

@@ -18,10 +18,16 @@ from eigenkit.estimators._streams import Streaming
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.files._writing import Lock
-from eigenkit.models._container import damaged, read_container, write_container
+from eigenkit.models._container import (
+    TreeError,
+    damaged,
+    from_tree,
+    read_container,
+    to_tree,
+    write_container,
+)
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._stream_errors import explained
-from eigenkit.models._trees import TreeError, from_tree, to_tree
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
 # Checkpoints take at most this share of the time, however large the state is.
@@ -128,7 +134,12 @@ class Stream:
     mark = property(lambda self: self._last.mark)
     n_skipped = property(lambda self: self._last.n_skipped)
     skipped = property(lambda self: self._last.skipped)
-    n_rows = property(lambda self: _n_rows(self.estimator))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that the estimator has taken in as a stream."""
+        intake = vars(self.estimator).get("_intake_")
+        return 0 if intake is None else int(intake.moments.n_rows)
 
     # -- feeding -----------------------------------------------------------------------
 
@@ -211,8 +222,9 @@ class Stream:
                 vars(self.estimator).clear()
                 vars(self.estimator).update(before)
             raise
-        self._dirty = True
-        self._checkpoint_if_due()
+        self._dirty, since = True, time.monotonic() - self._written
+        if since >= self.every and (self.every == 0 or since >= self._cost / SHARE):
+            self.checkpoint()
         return not bad
 
     def _place(self, position: int | None, after: int | None) -> tuple[int, int]:
@@ -276,11 +288,6 @@ class Stream:
 
     # -- the file ----------------------------------------------------------------------
 
-    def _checkpoint_if_due(self) -> None:
-        since = time.monotonic() - self._written
-        if since >= self.every and (self.every == 0 or since >= self._cost / SHARE):
-            self.checkpoint()
-
     def checkpoint(self) -> None:
         """Write the state now, as a whole or not at all."""
         begun = time.monotonic()
@@ -313,7 +320,11 @@ class Stream:
         try:
             tree, arrays = read_container(str(self.path), MAX_BYTES)
         except FileError as error:
-            raise _of_state(error) from error
+            problem = error.problem.rstrip(".").replace("the model file", "the state")
+            told = "a model file of eigenkit: give one that fit wrote"
+            problem = problem.replace(told, "a state")
+            advice = "restore a copy of it, or start again with a new file."
+            raise error.with_problem(f"{problem}; {advice}") from error
         if isinstance(tree, dict) and tree.get("kind") != "stream":
             raise FileError(str(self.path), "it holds a model: use another file for the state.")
         try:
@@ -323,7 +334,8 @@ class Stream:
             last = _Last(tree["position"], tree.get("mark"), tree["n_skipped"], skipped)
         except (TreeError, KeyError, TypeError, RecursionError) as error:
             raise damaged(str(self.path), "it holds no state of a stream") from error
-        if type(found) is not type(self.estimator) or not _is_position(last.position):
+        fine = type(found) is type(self.estimator) and type(last.position) in (int, type(None))
+        if not fine:
             raise damaged(str(self.path), "it holds no state of a stream")
         if any(is_fitted_name(name) for name in vars(self.estimator)):
             raise ValueError(
@@ -370,20 +382,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream({self.estimator!r}, {str(self.path)!r}, position={self.position})"
-
-
-def _n_rows(estimator: Any) -> int:
-    """Rows that an estimator has taken in as a stream."""
-    intake = vars(estimator).get("_intake_")
-    return 0 if intake is None else int(intake.moments.n_rows)
-
-
-def _of_state(error: FileError) -> FileError:
-    """The refusal of a file, in the words of a state."""
-    problem = error.problem.rstrip(".").replace("the model file", "the state")
-    problem = problem.replace("a model file of eigenkit: give one that fit wrote", "a state")
-    return error.with_problem(f"{problem}; restore a copy of it, or start again with a new file.")
-
-
-def _is_position(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool))

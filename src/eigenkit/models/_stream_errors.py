@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ def explained(
 ) -> ValueError | None:
     """An error that says which columns have changed, or which row is not finite."""
     batch, known = f"the batch up to {position}", vars(estimator)
-    shape, began = _shape(X), known.get("n_features_in_")
+    shape, began = (), known.get("n_features_in_")
+    with suppress(ValueError):  # rows of different lengths
+        shape = np.shape(X)
     names, before = getattr(X, "columns", None), known.get("feature_names_in_")
     other = None
     if began is not None and len(shape) == 2 and shape[1] != began:
@@ -27,25 +30,17 @@ def explained(
             f"{batch} has {other[0]}, but {name} began with {other[1]}: give the "
             "same columns, or another file."
         )
-    row = _first_not_finite(X)
-    return None if row is None else ValueError(f"row {row} (from 0) of {batch}: {error}")
+    rows = _not_finite(X)
+    return ValueError(f"row {rows.min()} (from 0) of {batch}: {error}") if len(rows) else None
 
 
-def _shape(X: Any) -> tuple[int, ...]:
-    try:
-        return np.shape(X)
-    except ValueError:  # rows of different lengths
-        return ()
-
-
-def _first_not_finite(X: Any) -> int | None:
+def _not_finite(X: Any) -> np.ndarray:
+    """Rows that are not finite."""
     if sparse.issparse(X):
         X = X.tocoo()
-        rows = X.row[~np.isfinite(X.data)]
-    else:
-        try:
-            A = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            return None
-        rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
-    return int(rows.min()) if len(rows) else None
+        return np.asarray(X.row[~np.isfinite(X.data)])
+    try:
+        A = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+    return np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
