@@ -20,9 +20,6 @@ from eigenkit.kernels.functions import (
     Kernel,
     KernelRows,
     PrecomputedKernel,
-    gaussian,
-    kernel_distances,
-    near_zero,
     rounding,
 )
 
@@ -38,10 +35,7 @@ __all__ = [
     "check_precomputed",
     "check_square",
     "checked_kernel",
-    "gaussian",
-    "kernel_distances",
     "landmark_map",
-    "near_zero",
     "pivots",
     "rounding",
 ]
