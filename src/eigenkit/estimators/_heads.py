@@ -64,18 +64,6 @@ def regression(solution: Solution, l: int) -> Array:
     return F @ (F.T @ cross.T)
 
 
-def discriminants(solution: Solution) -> tuple[Array, Array]:
-    """Axes of the scores (l x r) along which gram is I and the between-class scatter diagonal.
-
-    The second value is that diagonal: shares of the scatter that lie between the classes.
-    """
-    if solution.gram is None:
-        return np.eye(len(solution.eigenvalues)), solution.eigenvalues
-    F = whitened(solution.gram)
-    _, s, Vt = sla.svd(solution.cross @ F, full_matrices=False)
-    return F @ Vt.T, s**2
-
-
 def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array, Array]:
     """Gaussians with a common covariance: coefficients of X (k x d) and values at its mean.
 
@@ -83,7 +71,13 @@ def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array
     LDA. Where nothing is left within the classes, what is left is rounding. A class without samples
     sits at the overall mean, with a prior of zero.
     """
-    axes, between = discriminants(solution)
+    # Axes of the scores (l x r) along which gram is I, and the scatter between classes diagonal.
+    if solution.gram is None:
+        axes, between = np.eye(len(solution.eigenvalues)), solution.eigenvalues
+    else:
+        F = whitened(solution.gram)
+        _, s, Vt = sla.svd(solution.cross @ F, full_matrices=False)
+        axes, between = F @ Vt.T, s**2
     degree = problem.labels.degree
     means = solution.cross / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None] @ axes
     error = solution.report.error
