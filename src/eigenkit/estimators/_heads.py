@@ -144,13 +144,6 @@ def posterior(decision: Array) -> Array:
     return np.asarray(scipy.special.softmax(decision, axis=1))
 
 
-def log_posterior(decision: Array) -> Array:
-    """Logarithms of the probabilities, without underflow."""
-    if decision.ndim == 1:
-        decision = np.column_stack([np.zeros_like(decision), decision])
-    return np.asarray(scipy.special.log_softmax(decision, axis=1))
-
-
 @described
 class GaussianClassifier:
     """Predictions of a projection by :func:`gaussian`, kept as coefficients and ``_offset_``."""
@@ -188,7 +181,10 @@ class GaussianClassifier:
 
         {each_class}
         """
-        return log_posterior(self.decision_function(X))
+        decision = self.decision_function(X)
+        if decision.ndim == 1:
+            decision = np.column_stack([np.zeros_like(decision), decision])
+        return np.asarray(scipy.special.log_softmax(decision, axis=1))
 
 
 # -- real-valued y, as CCA and orthonormalized PLS have it -----------------------------
