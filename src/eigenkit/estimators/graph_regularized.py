@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
+from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
@@ -26,7 +27,6 @@ from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import (
     BestEstimator,
     Fold,
-    best_of,
     estimator_has,
     score_table,
 )

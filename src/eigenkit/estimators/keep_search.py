@@ -11,9 +11,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
+from eigenkit.estimators._alphas import RULES, best_of
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, score_table
+from eigenkit.estimators._folds import Fold, Samples, Search, score_table
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.numerics.linalg import Array
@@ -41,9 +42,7 @@ class KeepSearchCV(Search):
         Its ``keep_x`` is replaced; its ``n_components`` is the largest number to try.
     keep_x : sequence of int, optional
         The grid; by default 1, 2, 4, ... and all features.
-    cv : int, splitter or iterable, optional
-        As in scikit-learn's GridSearchCV; 5 folds by default. For :class:`RowBlocks` a number:
-        folds are drawn within the blocks.
+    {cv}
     rule : {"one_standard_error", "min"}
         The fewest variables whose mean score is within one standard error of the best, or
         those of the best score (the least error).

@@ -133,9 +133,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     def _solve(self, problem: Rows, settings: None) -> Array:
         """The thresholds that are best on held-out samples."""
-        folds = (
-            [] if self._one_class_ else self._folds(problem.Y, np.flatnonzero(problem.weights()))
-        )
+        kept = np.flatnonzero(problem.weights())
+        folds = [] if self._one_class_ else self._folds(problem.Y, kept)
         if not folds:
             return np.full(problem.Y.shape[1], 0.5)
         votes, truth = [], []
