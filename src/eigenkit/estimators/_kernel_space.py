@@ -15,7 +15,6 @@ from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
     KERNELS,
     PRECOMPUTED,
-    CombinedKernel,
     Kernel,
     KernelRows,
     PrecomputedKernel,
@@ -357,7 +356,8 @@ class FeatureRows:
 
     def combined(self, kernels: tuple[Any, ...], theta: Array, X_fit: Any) -> Array:
         """The weighted sum of the kernels between these samples and those of the fit."""
-        return CombinedKernel(kernels, tuple(theta))(self.X, X_fit)
+        pairs = zip(kernels, theta, strict=True)
+        return np.asarray(sum(t * kernel(self.X, X_fit) for kernel, t in pairs if t > 0))
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def k_fold(
     if stratified or groups is not None:
         part = stratify(Y if stratified else Y[:, :0], [1.0] * n_folds, rng, groups)
     else:
-        part = at_random(len(Y), n_folds, rng)
+        part = rng.permutation(len(Y)) % n_folds  # sizes differ by one at most
     return splits_of(part, n_folds)
 
 
@@ -277,11 +277,6 @@ def splits_of(part: np.ndarray, n_folds: int) -> Iterator[Split]:
     """(train, test) row numbers, by the fold of every row."""
     for fold in range(n_folds):
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-
-
-def at_random(n: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """The fold of each of n rows, at random; sizes differ by one at most."""
-    return rng.permutation(n) % n_folds
 
 
 def dealt(y: np.ndarray | None, n: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:

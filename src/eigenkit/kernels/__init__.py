@@ -16,7 +16,6 @@ from eigenkit.kernels.checks import (
 )
 from eigenkit.kernels.functions import (
     KERNELS,
-    CombinedKernel,
     Kernel,
     KernelRows,
     PrecomputedKernel,
@@ -26,7 +25,6 @@ from eigenkit.kernels.functions import (
 __all__ = [
     "KERNELS",
     "PRECOMPUTED",
-    "CombinedKernel",
     "Kernel",
     "KernelRows",
     "PrecomputedKernel",

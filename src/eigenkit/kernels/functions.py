@@ -247,21 +247,6 @@ class PrecomputedKernel:
         return np.asarray(X[:, Y], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class CombinedKernel:
-    """The weighted sum of several kernels."""
-
-    kernels: tuple[Kernel, ...]
-    weights: tuple[float, ...]
-
-    def __call__(self, X: Any, Y: Any = None) -> Array:
-        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
-        for kernel, weight in zip(self.kernels, self.weights, strict=True):
-            if weight > 0:
-                total += weight * kernel(X, Y)
-        return total
-
-
 class KernelRows:
     """Rows k(x, X_fit) of new samples, evaluated as they are asked for.
 

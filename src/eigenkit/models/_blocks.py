@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words, readable, tabular
-from eigenkit.estimators.splits import at_random
 from eigenkit.shell import check_count, what_is
 
 # Arrays are cut into blocks of about this size.
@@ -92,7 +91,7 @@ def drawn(n: int, seed: int) -> Assigned:
     def assigned(p: int, b: int, there: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng([seed, p, b])
         folds = np.full(len(there), -1)
-        folds[there] = at_random(int(there.sum()), n, rng)
+        folds[there] = rng.permutation(int(there.sum())) % n
         # If all small blocks began with the same fold, that would have the most rows.
         folds[there] = (folds[there] + rng.integers(n)) % n
         return folds
