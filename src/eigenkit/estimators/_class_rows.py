@@ -76,7 +76,14 @@ class ClassRows:
         # Constant features are left out: with them, the plane could move at a smaller penalty.
         unit = Z.units
         mean = np.where(Z.constant, 0.0, Z.mean * unit)
-        if _is_wide(Z):
+        # Rows are turned into their space if they are few, or too large to be decomposed. Columns
+        # that are smaller than others by far must keep their own units.
+        n, d = Z.shape
+        wide = d >= WIDE * n or not Z.decomposable
+        if wide and d <= TOO_MANY and Z.decomposable:
+            squares = Z.column_squares()[~Z.constant]
+            wide = bool(squares.max() <= UNLIKE**2 * squares.min())
+        if wide:
             F, basis = _own_space(Z, mean)
             grain, unit = np.append(Z.floor(basis.T), 0.0), np.full(len(basis), unit[0])
             return cls(F, ones, bounds, unit, grain, basis @ mean, basis, Z.mean)
@@ -149,15 +156,6 @@ def bordered(gram: Array, sums: Array, total: float) -> Array:
     G[:-1, -1] = G[-1, :-1] = sums
     G[-1, -1] = total
     return G
-
-
-def _is_wide(Z: Data) -> bool:
-    """Whether rows are turned into their space: all that are few, or too large to be decomposed."""
-    n, d = Z.shape
-    if d < WIDE * n or d > TOO_MANY:
-        return d >= WIDE * n or not Z.decomposable
-    squares = Z.column_squares()[~Z.constant]
-    return not Z.decomposable or bool(squares.max() <= UNLIKE**2 * squares.min())
 
 
 def _own_space(Z: Data, mean: Array) -> tuple[Array, Array]:

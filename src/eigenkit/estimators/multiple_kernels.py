@@ -156,7 +156,17 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
-        sample, y = self._training(X), labels_of(self, y, reset=True)
+        sample: Samples
+        if self._precomputed:
+            sample, self._dtype_ = KernelMatrices.read(X), np.dtype(np.float64)
+            check_square(sample.X[0], "kernels[0]")
+            self.n_features_in_ = sample.n_samples
+        else:
+            sample = FeatureRows(
+                check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
+            )
+            self._dtype_ = sample.X.dtype
+        y = labels_of(self, y, reset=True)
         weight = check_weight(sample_weight, sample.n_samples)
         check_same_rows(sample.n_samples, y.shape[0])
         self._index_ = np.arange(sample.n_samples)
@@ -265,17 +275,6 @@ class MultipleKernelProjection(Delegating, Transformer):
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
-
-    def _training(self, X: Any) -> Samples:
-        if not self._precomputed:
-            X = check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
-            self._dtype_ = X.dtype
-            return FeatureRows(X)
-        sample = KernelMatrices.read(X)
-        check_square(sample.X[0], "kernels[0]")
-        self.n_features_in_ = sample.n_samples
-        self._dtype_ = np.dtype(np.float64)
-        return sample
 
     def _new(self, X: Any) -> Samples:
         if not self._precomputed:

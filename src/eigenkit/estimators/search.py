@@ -337,8 +337,17 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
             self._split_: Any = _FoldSums.of(reader, self._block_folds(X), y, sample_weight)
             like(reader, self)
             return self._split_
-        rows = super()._sample(X, y, sample_weight)
-        self._split_ = self._weighted_splits(rows, to_splitter)
+        rows: Rows = super()._sample(X, y, sample_weight)
+        Y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
+        splits = self._splits(rows.X, Y, rows.weight, to_splitter)
+        place = np.cumsum(rows.weights() > 0) - 1  # rows of zero weight are in no fold
+        folds = [(place[train], place[test]) for train, test in splits]
+        folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
+        if not folds:
+            raise ValueError(f"cv={shown(self.cv)} gives no fold with rows in it.")
+        if len(folds) < 2 and self.rule != "min":
+            raise ValueError(f"cv={shown(self.cv)} gives 1 fold with rows in it. {ONE_FOLD}")
+        self._split_ = folds
         return rows
 
     def _settings(self) -> tuple[bool, bool]:
@@ -376,23 +385,5 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
 
     def _check_found(self, found: Components, wanted: int) -> None:
         super()._check_found(found, min(wanted, len(found)))
-
-    def _weighted_splits(
-        self, rows: Rows, to_splitter: dict[str, Any]
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The folds, counted among the rows that have a weight."""
-        y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
-        keep = np.ones(len(y), bool) if rows.weight is None else rows.weight > 0
-        place = np.cumsum(keep) - 1  # rows of zero weight are in no fold
-        folds = [
-            (place[train], place[test])
-            for train, test in self._splits(rows.X, y, rows.weight, to_splitter)
-        ]
-        folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
-        if not folds:
-            raise ValueError(f"cv={shown(self.cv)} gives no fold with rows in it.")
-        if len(folds) < 2 and self.rule != "min":
-            raise ValueError(f"cv={shown(self.cv)} gives 1 fold with rows in it. {ONE_FOLD}")
-        return folds
 
     _y_scores = PLSRegression._y_scores
