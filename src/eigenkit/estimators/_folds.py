@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import numbers
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, wraps
+from functools import wraps
 from types import MethodType
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -216,30 +216,25 @@ def held_out_score(model: Any, fold: Fold, scoring: Any = None, head: Any = None
     A head is fitted on the scores if one is given, or if the model makes no predictions.
     """
     if head is None and hasattr(model, "predict"):
-        scorer = sklearn.metrics.check_scoring(model, scoring=scoring)
-        return _one_number(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
-    fitted = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
-    scorer = sklearn.metrics.check_scoring(fitted, scoring=scoring)
-    T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
-    return _one_number(scorer(fitted, T, y))
+        judged, X, y = answering(model, fold.X_test), fold.X_test, fold.y_test
+    else:
+        judged = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
+        X, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
+    score = sklearn.metrics.check_scoring(judged, scoring=scoring)(judged, X, y)
+    if isinstance(score, dict) or np.ndim(score):  # models are ordered by it
+        raise TypeError(
+            f"scoring returned {what_is(score)}: give a scorer that returns one number, or the "
+            "name of one."
+        )
+    return float(score)
 
 
 def score_table(
     fitted: Iterable[tuple[Fold, Iterable[Any]]], scoring: Any = None, head: Any = None
 ) -> Array:
     """Scores on every fold (rows) of the candidates that were fitted on it (columns)."""
-    judge = partial(held_out_score, scoring=scoring, head=head)
-    return np.array([[judge(model, fold) for model in models] for fold, models in fitted])
-
-
-def _one_number(score: Any) -> float:
-    """What a scorer gave, which must be a number: models are ordered by it."""
-    if isinstance(score, dict) or np.ndim(score):
-        raise TypeError(
-            f"scoring returned {what_is(score)}: give a scorer that returns one number, or the "
-            "name of one."
-        )
-    return float(score)
+    how = scoring, head
+    return np.array([[held_out_score(m, fold, *how) for m in models] for fold, models in fitted])
 
 
 class CrossValidated(Estimator):

@@ -214,11 +214,10 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _report(self, solution: KernelWeights) -> Report:
         """How the projection was found, and before it the weights."""
-        inner: Report = self.estimator_.report_
+        found: Report = self.estimator_.report_
         by = self.weights if isinstance(self.weights, str) else "as given"
-        found = inner
         if by == "silp":
-            found = replace(inner, n_iter=self.n_iter_, converged=solution.converged)
+            found = replace(found, n_iter=self.n_iter_, converged=solution.converged)
         return found.noting(f"weights of the kernels: {by}, with a gap of {solution.gap:.1e}")
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
