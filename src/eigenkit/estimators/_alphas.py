@@ -175,14 +175,7 @@ def best_of(scores: Array, rule: str = "min", strength: Any = 0) -> int:
 def one_standard_error(errors: Array) -> int:
     """The smallest number of components that is no worse than the best by one standard error.
 
-    Parameters
-    ----------
-    errors : array of shape (n_folds, n_components + 1)
-        Errors of every fold with 0, 1, ... components; at least 2 folds.
-
-    Returns
-    -------
-    int
+    Of the errors of 2 or more folds (rows) with 0, 1, ... components.
 
     Examples
     --------

@@ -16,7 +16,6 @@ from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_indicator,
-    check_same_rows,
     check_two_classes,
     class_columns,
 )
@@ -119,12 +118,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         if self._one_class_:
             return class_columns(self, y, n, classes, reset, "give a 0/1 matrix")
         self.classes_ = np.arange(y.shape[1])
-        if not self._sparse_labels_:
-            return sparse.csr_array(check_indicator(y, n))
-        J = sparse.csr_array(y, dtype=np.float64, copy=True)
+        J = sparse.csr_array(check_indicator(y, n), copy=True)
         J.eliminate_zeros()
-        check_same_rows(n, J.shape[0])
-        check_indicator(J.data[:, None], J.nnz)
         return J
 
     def _check_informative(self, problem: Rows) -> None:

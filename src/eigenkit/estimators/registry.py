@@ -7,7 +7,7 @@ Nothing is imported until a method is made, so that listing them costs nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from eigenkit.late import look_up, named
@@ -20,30 +20,6 @@ CLASSES, LABELS, NUMBERS = "classes", "labels", "numbers"
 class Method:
     """A named estimator.
 
-    Parameters
-    ----------
-    name : str
-        What the user types.
-    path : str
-        ``"module:Class"`` of the estimator.
-    kind : {"projection", "classifier"}
-        A projection has ``transform``; a classifier has a ``predict`` of its own that gives
-        classes. What is both, as LDA is, counts as a classifier.
-    targets : tuple of {"classes", "labels", "numbers"}
-        What y it learns from.
-    description : str
-        One line.
-    params : mapping
-        Parameters that make this method out of the class.
-    views : {"", "groups", "kernels"}
-        The parameter that says which columns belong together, if there is one.
-    needs_views : bool
-        Whether it makes no sense without.
-    gaps : mapping, optional
-        Parameters with which it skips missing values; None if it cannot.
-    usual : bool
-        Whether a comparison tries it without being asked to: one of each family, and quick.
-
     Examples
     --------
     >>> from eigenkit.estimators.registry import METHODS
@@ -51,16 +27,18 @@ class Method:
     HypergraphSpectral(alpha=10.0)
     """
 
-    name: str
-    path: str
+    name: str  # what the user types
+    path: str  # "module:Class" of the estimator
+    # "projection", which has ``transform``, or "classifier", whose own ``predict`` gives classes:
+    # what is both, as LDA is, counts as a classifier.
     kind: str
-    targets: tuple[str, ...]
-    description: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    views: str = ""
-    needs_views: bool = False
-    gaps: Mapping[str, Any] | None = None
-    usual: bool = False
+    targets: tuple[str, ...]  # what y it learns from
+    description: str  # one line
+    params: Mapping[str, Any]  # make this method out of the class
+    views: str  # the parameter that says which columns belong together: "groups", "kernels" or ""
+    needs_views: bool  # whether it makes no sense without
+    gaps: Mapping[str, Any] | None  # skip missing values; None if it cannot
+    usual: bool  # whether a comparison tries it unasked: one of each family, and quick
 
     def estimator_class(self) -> Any:
         """The class itself, imported now."""
@@ -113,9 +91,9 @@ def _method(
         words,
         params,
         views,
-        needs_views=views == "groups",
-        gaps=_GAPS.get(name),
-        usual=name in _USUAL,
+        views == "groups",
+        _GAPS.get(name),
+        name in _USUAL,
     )
 
 
