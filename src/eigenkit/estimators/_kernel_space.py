@@ -320,10 +320,6 @@ class FeatureRows:
 
     X: Any
 
-    @property
-    def n_samples(self) -> int:
-        return int(self.X.shape[0])
-
     def take(self, rows: np.ndarray) -> FeatureRows:
         """Some of the training samples."""
         return FeatureRows(self.X[rows])
@@ -376,10 +372,6 @@ class KernelMatrices:
                 f"X holds kernels of shapes {shapes or 'of none'}: give matrices of one shape."
             )
         return cls(matrices)
-
-    @property
-    def n_samples(self) -> int:
-        return len(self.X[0])
 
     def take(self, rows: np.ndarray) -> KernelMatrices:
         return KernelMatrices([K[np.ix_(rows, rows)] for K in self.X])

@@ -160,16 +160,14 @@ class MultipleKernelProjection(Delegating, Transformer):
         if self._precomputed:
             sample, self._dtype_ = KernelMatrices.read(X), np.dtype(np.float64)
             check_square(sample.X[0], "kernels[0]")
-            self.n_features_in_ = sample.n_samples
+            self.n_features_in_ = n = len(sample.X[0])
         else:
-            sample = FeatureRows(
-                check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
-            )
-            self._dtype_ = sample.X.dtype
+            X = check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
+            sample, self._dtype_, n = FeatureRows(X), X.dtype, X.shape[0]
         y = labels_of(self, y, reset=True)
-        weight = check_weight(sample_weight, sample.n_samples)
-        check_same_rows(sample.n_samples, y.shape[0])
-        self._index_ = np.arange(sample.n_samples)
+        weight = check_weight(sample_weight, n)
+        check_same_rows(n, y.shape[0])
+        self._index_ = np.arange(n)
         if weight is not None and not weight.all():
             self._index_ = used = np.flatnonzero(weight)
             sample, y, weight = sample.take(used), y[used], weight[used]
@@ -222,7 +220,7 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
         """All kernels, centred and of the trace n, with the target; their factors and rounding."""
-        n, p = X.n_samples, len(self.kernels_)
+        n, p = y.shape[0], len(self.kernels_)
         if 4 * p * n * n > BANK_LIMIT_BYTES:
             raise ValueError(
                 f"{p} kernels of {n} samples would need {4 * p * n * n / 2**30:.1f} GB (the limit "
