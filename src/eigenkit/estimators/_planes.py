@@ -166,12 +166,12 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         Z = rows.centered()
         if Z.decomposable or not (Z.primal or min(Z.shape) > LARGE_ORDER):
             return ClassRows.of(Z, np.sqrt(rows.weights()), bounds, rows.X)
-        whole, *pieces = (
-            Centered(part.X, part.weight, center=False)
-            for part in (rows, *(rows.take(slice(a, b)) for a, b in pairwise(bounds)))
-        )
+        parts = (rows.take(slice(a, b)) for a, b in pairwise(bounds))
+        pieces = [Centered(part.X, part.weight, center=False) for part in parts]
         self._by_products_ = min(Z.shape) > LARGE_ORDER
-        return PlaneRows.of(whole, pieces) if self._by_products_ else ClassGrams(pieces)
+        if self._by_products_:
+            return PlaneRows.of(Centered(rows.X, rows.weight, center=False), pieces)
+        return ClassGrams(pieces)
 
     def _kernel_rows(self, rows: Rows, order: np.ndarray, bounds: np.ndarray) -> Problem:
         X = rows.X
