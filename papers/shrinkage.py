@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit import PLSRegression
-from eigenkit.estimators._folds import one_standard_error
+from eigenkit.estimators._alphas import one_standard_error
 from eigenkit.numerics.linalg import Array
 from eigenkit.solvers.shrinkage import Spectrum
 from papers.blocks import Block, Claim, Figure, Note, Table

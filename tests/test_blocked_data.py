@@ -10,6 +10,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import check_scoring
 
 from conftest import ESTIMATORS, ZOO, dense, labels_for, make_X, some_of
@@ -335,6 +336,23 @@ def test_rows_of_zero_weight_score_nothing_over_blocks(maker, rng):
     blocks = RowBlocks.from_arrays([(X, target, weight)], block_bytes=2000)
     search = AlphaSearchCV(maker(), alphas=[1.0], cv=3).fit(blocks)
     assert search.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("head", [None, RidgeClassifier()])
+def test_only_some_blocks_may_come_with_weights(head, rng):
+    """Rows of blocks without weights count as rows of weight one, in the scores too."""
+    y = np.arange(200) % 3
+    X = rng.normal(size=(200, 6)) + np.eye(6)[y]
+    weight = np.append(np.ones(100), rng.choice([0.0, 1.0, 2.0], 100))
+    some = [(X[:100], y[:100]), (X[100:], y[100:], weight[100:])]
+    every = [(X[:100], y[:100], weight[:100]), (X[100:], y[100:], weight[100:])]
+    found, expected = (
+        AlphaSearchCV(LDA(), alphas=[0.1, 10.0], cv=3, head=head)
+        .fit(RowBlocks.from_arrays(parts))
+        .cv_results_["mean_test_score"]
+        for parts in (some, every)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 3, 256, 700])

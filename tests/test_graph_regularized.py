@@ -31,9 +31,9 @@ from eigenkit import (
     OrthonormalizedPLS,
     SparsePLS,
 )
+from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._encoding import marked
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._folds import best_of
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.solvers import REGRESSIONS
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
 from eigenkit.data import CenteredKernel
+from eigenkit.estimators._kernel_space import FeatureRows
 from eigenkit.kernels import (
     KERNELS,
-    CombinedKernel,
     Kernel,
     check_positive,
     checked_kernel,
@@ -69,8 +69,8 @@ def test_a_large_offset_costs_the_fitted_gaussian_kernel_nothing() -> None:
 def test_combined_kernel_is_the_weighted_sum() -> None:
     X, Z = _samples(), _samples(5, seed=3)
     one, two = Kernel("linear"), Kernel("rbf", gamma=0.1)
-    mixed = CombinedKernel((one, two), (2.0, 0.5))
-    np.testing.assert_allclose(mixed(X, Z), 2 * one(X, Z) + 0.5 * two(X, Z))
+    mixed = FeatureRows(X).combined((one, two), np.array([2.0, 0.5]), Z)
+    np.testing.assert_allclose(mixed, 2 * one(X, Z) + 0.5 * two(X, Z))
 
 
 # -- centring ---------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 from eigenkit import LDA, AlphaSearchCV, PLSRegression, PLSRegressionCV
 from eigenkit.data import Centered
-from eigenkit.estimators._folds import one_standard_error
+from eigenkit.estimators._alphas import one_standard_error
 from eigenkit.moments import Rows
 from eigenkit.solvers.component_cv import Problem, _Updated, fold_errors, whole_gram
 

@@ -23,7 +23,7 @@ from eigenkit import (
     SparsePLSDA,
     selection_frequency,
 )
-from eigenkit.estimators._folds import one_standard_error
+from eigenkit.estimators._alphas import one_standard_error
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.solvers.lasso import Sparsity, thresholded
 

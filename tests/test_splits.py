@@ -31,6 +31,15 @@ def test_sparse_labels_give_the_same_folds(labels):
     assert np.array_equal(*parts)
 
 
+def test_stored_zeros_of_the_caller_stay_where_they_are(labels):
+    Y = sparse.csr_array(labels[:, ::-1])
+    Y.data[::3] = 0.0
+    before = [A.copy() for A in (Y.data, Y.indices, Y.indptr)]
+    stratify(Y, [1, 2], np.random.default_rng(3))
+    for A, B in zip((Y.data, Y.indices, Y.indptr), before, strict=True):
+        np.testing.assert_array_equal(A, B)
+
+
 def test_groups_stay_together_and_labels_stay_even(labels, rng):
     groups = rng.integers(0, 40, size=200)
     for train, test in LabelStratifiedKFold(4).split(labels, labels, groups):

@@ -1,7 +1,11 @@
-"""One projection for many ridges: what does not depend on them is computed once."""
+"""One projection for many ridges, and which of several candidates is best over the folds.
+
+What does not depend on the ridges is computed once.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,11 +14,13 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._streams import like
+from eigenkit.exceptions import EigenkitWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import SUM_ROUNDING
 from eigenkit.shell import check_real, check_sequence, what_is
+
+RULES = ("one_standard_error", "min")
 
 # How often a grid may grow, by three powers of ten each time.
 _MOST_GROWTH = 4
@@ -133,3 +139,53 @@ def rises(scores: Array, best: int) -> bool:
         return False
     beside = scores[1] if best == 0 else scores[last - 1]
     return bool(scores[best] - beside > SUM_ROUNDING * abs(scores[best]))
+
+
+ONE_FOLD = "1 fold has no standard error: give more folds (cv), or rule='min'."
+
+
+def best_of(scores: Array, rule: str = "min", strength: Any = 0) -> int:
+    """Which column of scores is best over the folds (rows), or first within one standard error.
+
+    Of equal ones the first, or that of most ``strength``, as it is the simplest model: means of
+    the same votes in another order differ by rounding only.
+    A candidate that a fold has no score for (NaN) is not taken.
+    """
+    judged = np.asarray(~np.isnan(scores).any(axis=0))
+    if not judged.any():
+        raise ValueError(
+            "the scores of every candidate are NaN in some fold, so none is best: give another "
+            "scoring, or folds that hold all classes."
+        )
+    if not judged.all():
+        warnings.warn(
+            f"{int((~judged).sum())} of {len(judged)} candidates have a score of NaN in some fold "
+            "and are left out",
+            EigenkitWarning,
+            stacklevel=4,
+        )
+    order = np.argsort(-np.broadcast_to(strength, len(judged)), kind="stable")
+    scores = np.where(judged, scores, -np.inf)[:, order]
+    if rule != "min":
+        return int(order[one_standard_error(-scores)])
+    mean = scores.mean(axis=0)
+    return int(order[np.argmax(mean >= mean.max() - SUM_ROUNDING * abs(mean.max()))])
+
+
+def one_standard_error(errors: Array) -> int:
+    """The smallest number of components that is no worse than the best by one standard error.
+
+    Of the errors of 2 or more folds (rows) with 0, 1, ... components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_standard_error(np.array([[9.0, 3.1, 2.0], [9.0, 3.0, 4.0]]))
+    1
+    """
+    if len(errors) < 2:
+        raise ValueError(ONE_FOLD)
+    mean = errors.mean(axis=0)
+    best = int(np.argmin(mean))
+    error = errors[:, best].std(ddof=1) / np.sqrt(len(errors))
+    return int(np.argmax(mean <= mean[best] + error))

@@ -9,34 +9,37 @@ a kernel's rows are its values, as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from eigenkit.data import Centered, Data, add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
-from eigenkit.estimators._kernel_space import CONSTANT_KERNEL, refuse_overflow
+from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.moments import BlockedRows, ClassMoments, Factor, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING, TINY
 from eigenkit.shell import shown
-from eigenkit.solvers.large_planes import PlanePasses, PlaneRows, roots
-from eigenkit.solvers.planes import lower_grams
+from eigenkit.solvers.large_planes import PlanePasses, roots
+from eigenkit.solvers.planes import (
+    Planes,
+    lower_grams,
+    regec_from_grams,
+    regec_from_rows,
+    regec_from_singular_grams,
+)
 
 # Data with this many times more columns than rows are turned into the space that the rows span.
 WIDE = 2
 # A rotation costs small columns their digits: beside others so many times as large they keep their
 # own units, unless these would be too many for a matrix of their order.
 UNLIKE, TOO_MANY = 1e4, 2000
-
-# The values of a kernel are features around zero, in one unit.
-KERNEL: dict[str, Any] = {"center": False, "one_unit": True}
 
 ABSENT = "no row of the class {} has arrived."
 
@@ -61,7 +64,6 @@ class ClassRows:
     basis: Array | None = None
     shift: Array | float = 0.0
     column: Array | None = None
-    decomposable: ClassVar[bool] = True
 
     @classmethod
     def of(cls, Z: Centered, ones: Array, bounds: np.ndarray, X: Any = None) -> ClassRows:
@@ -74,20 +76,19 @@ class ClassRows:
         # Constant features are left out: with them, the plane could move at a smaller penalty.
         unit = Z.units
         mean = np.where(Z.constant, 0.0, Z.mean * unit)
-        if _is_wide(Z):
+        # Rows are turned into their space if they are few, or too large to be decomposed. Columns
+        # that are smaller than others by far must keep their own units.
+        n, d = Z.shape
+        wide = d >= WIDE * n or not Z.decomposable
+        if wide and d <= TOO_MANY and Z.decomposable:
+            squares = Z.column_squares()[~Z.constant]
+            wide = bool(squares.max() <= UNLIKE**2 * squares.min())
+        if wide:
             F, basis = _own_space(Z, mean)
             grain, unit = np.append(Z.floor(basis.T), 0.0), np.full(len(basis), unit[0])
             return cls(F, ones, bounds, unit, grain, basis @ mean, basis, Z.mean)
         F = Z.toarray() if X is None else Z.weighted(Z.rows(X))
         return cls(F, ones, bounds, unit, np.append(Z.grain(), 0.0), mean, shift=Z.mean)
-
-    @classmethod
-    def of_kernel(cls, K: Array, ordered: ByClass, column: Array | None) -> ClassRows:
-        """From kernel values, columns of which count for more than one sample each."""
-        Z = Centered(K if column is None else K * column, ordered.rows.weight, **KERNEL)
-        unit = None if np.all(Z.units == 1.0) else Z.units
-        grain = np.append(Z.grain(), 0.0)
-        return cls(Z.toarray(), ordered.ones(), ordered.bounds, unit, grain, column=column)
 
     @cached_property
     def parts(self) -> list[Array]:
@@ -95,24 +96,20 @@ class ClassRows:
         N = np.column_stack([self.F, self.ones])
         return [N[a:b] for a, b in pairwise(self.bounds)]
 
-    def grams(self) -> list[Array]:
-        """N_c'N_c."""
-        each = (slice(a, b) for a, b in pairwise(self.bounds))
-        pairs = ((self.F[own], self.ones[own]) for own in each)
-        return [bordered(F.T @ F, ones @ F, float(ones @ ones)) for F, ones in pairs]
-
     def lower_grams(self) -> list[Array]:
         return lower_grams(self.parts)
 
-    @property
-    def tall(self) -> bool:
-        """Whether rows outnumber columns, so that Gram matrices may be of full rank."""
-        return self.basis is None and self.F.shape[0] > self.F.shape[1]
-
-    @property
-    def column_weight(self) -> Array | None:
-        """How many samples each column counts for; the column of the constant counts for one."""
-        return None if self.column is None else np.append(self.column**2, 1.0)
+    def unregularized(self) -> Planes:
+        """Planes without a ridge, by Gram matrices, which are fast, where that costs few digits."""
+        # Of more rows than columns they may be of full rank.
+        if self.basis is None and self.F.shape[0] > self.F.shape[1]:
+            each = [(self.F[a:b], self.ones[a:b]) for a, b in pairwise(self.bounds)]
+            grams = [bordered(F.T @ F, ones @ F, float(ones @ ones)) for F, ones in each]
+            found = regec_from_grams(grams, lambda: self.parts, self.grain)
+            if found is not None:
+                return found
+        R = np.eye(self.F.shape[1] + 1) if self.R is None else self.R
+        return regec_from_rows(self.parts, R[:-1], self.grain)
 
     @cached_property
     def R(self) -> Array | None:
@@ -129,26 +126,27 @@ class ClassRows:
         return found if self.basis is None else found @ self.basis
 
 
-@dataclass(frozen=True)
-class ClassGrams(ClassRows):
+class ClassGrams:
     """N_c'N_c alone, of data too large to be decomposed; in the units of X, around zero."""
 
-    products: list[Array] = field(default_factory=list)
-    decomposable = False
+    shift, R, column = 0.0, None, None
+    parts: list[Array]  # there are none
 
-    @classmethod
-    def of_pieces(cls, pieces: Sequence[Data]) -> ClassGrams:
+    def __init__(self, pieces: list[Centered]) -> None:
         """From the uncentred rows of each class."""
-        nothing, grams = np.empty(0), []
+        self.products = []
         for Z in pieces:
             gram, sums = Z.from_X(Z.from_X(Z.gram()).T), Z.from_X(Z.rmatmat(roots(Z))[:, 0])
-            grams.append(bordered(gram, sums, Z.total))
-        return cls(nothing, nothing, nothing, None, nothing, products=grams)
+            self.products.append(bordered(gram, sums, Z.total))
 
-    def grams(self) -> list[Array]:
+    def lower_grams(self) -> list[Array]:
         return self.products
 
-    lower_grams = grams
+    def unregularized(self) -> Planes:
+        return regec_from_grams(self.products) or regec_from_singular_grams(self.products)
+
+    def normals(self, Z: Array) -> Array:
+        return Z[:, :-1]
 
 
 def bordered(gram: Array, sums: Array, total: float) -> Array:
@@ -158,15 +156,6 @@ def bordered(gram: Array, sums: Array, total: float) -> Array:
     G[:-1, -1] = G[-1, :-1] = sums
     G[-1, -1] = total
     return G
-
-
-def _is_wide(Z: Data) -> bool:
-    """Whether rows are turned into their space: all that are few, or too large to be decomposed."""
-    n, d = Z.shape
-    if d < WIDE * n or d > TOO_MANY:
-        return d >= WIDE * n or not Z.decomposable
-    squares = Z.column_squares()[~Z.constant]
-    return not Z.decomposable or bool(squares.max() <= UNLIKE**2 * squares.min())
 
 
 def _own_space(Z: Data, mean: Array) -> tuple[Array, Array]:
@@ -188,11 +177,6 @@ def _own_space(Z: Data, mean: Array) -> tuple[Array, Array]:
     return F, basis
 
 
-def check_varied(K: Array) -> None:
-    if np.array_equal(K[0], K[1]) and np.all(K[0] == K):
-        raise ValueError(CONSTANT_KERNEL)
-
-
 # -- where the rows come from -----------------------------------------------------------
 
 
@@ -206,45 +190,20 @@ def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent:
         raise ValueError(ONE_EACH.format(k, n))
 
 
-@dataclass(frozen=True)
-class ByClass:
-    """Rows of positive weight sorted by class; the class c has rows bounds[c] to bounds[c + 1].
+def by_class(rows: Rows, classes: np.ndarray) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """Rows of positive weight sorted by class, their places among all rows, and the bounds.
 
-    ``order`` holds their places among all rows.
+    Class c has the rows bounds[c] to bounds[c + 1]. Fewer than two classes are refused, and one
+    sample of each.
     """
-
-    rows: Rows
-    order: np.ndarray
-    bounds: np.ndarray
-
-    @classmethod
-    def of(cls, rows: Rows, classes: np.ndarray) -> ByClass:
-        """Refuses what holds fewer than two classes, or one sample of each."""
-        k, codes = len(classes), rows.Y[:, 0]
-        order = np.argsort(codes, kind="stable")
-        if rows.weight is not None:
-            order = order[rows.weight[order] > 0]
-        counts = np.bincount(codes[order], minlength=k)
-        absent = "sample_weight is zero for every sample of the class {}."
-        check_class_counts(classes, counts > 0, len(order), absent)
-        return cls(rows.take(order), order, np.concatenate([[0], np.cumsum(counts)]))
-
-    def ones(self) -> Array:
-        """The roots of the weights."""
-        return np.sqrt(self.rows.weights())
-
-    def uncentred(self, rows: slice = slice(None)) -> Centered:
-        """Some rows as data around zero."""
-        some = self.rows.take(rows)
-        return Centered(some.X, some.weight, center=False)
-
-    def pieces(self) -> list[Centered]:
-        """The rows of each class, as data around zero."""
-        return [self.uncentred(slice(a, b)) for a, b in pairwise(self.bounds)]
-
-    def products(self) -> PlaneRows:
-        """For solvers that only multiply."""
-        return PlaneRows.of(self.uncentred(), self.pieces())
+    k, codes = len(classes), rows.Y[:, 0]
+    order = np.argsort(codes, kind="stable")
+    if rows.weight is not None:
+        order = order[rows.weight[order] > 0]
+    counts = np.bincount(codes[order], minlength=k)
+    absent = "sample_weight is zero for every sample of the class {}."
+    check_class_counts(classes, counts > 0, len(order), absent)
+    return rows.take(order), order, np.concatenate([[0], np.cumsum(counts)])
 
 
 def class_factors(moments: ClassMoments, classes: np.ndarray) -> ClassRows:

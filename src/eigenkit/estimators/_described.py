@@ -148,6 +148,11 @@ regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
 tol, max_iter : float, int
     Relative residual and number of iterations at which iterative methods stop.
 """,
+    "cv": """
+cv : int, splitter or iterable, optional
+    As in scikit-learn's GridSearchCV; 5 folds by default. For :class:`RowBlocks` a number: folds
+    are drawn within the blocks.
+""",
     "scale": """
 scale : bool or (bool, bool)
     Whether to divide X and y by the standard deviations of their columns; a pair says so for X

@@ -7,10 +7,11 @@ has found.
 
 from __future__ import annotations
 
+import copy
 import numbers
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import wraps
+from types import MethodType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -24,23 +25,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from eigenkit.data import as_dense
-from eigenkit.estimators._block_folds import (
-    answering,
-    block_folds,
-    gathered,
-    labels_in,
-    refuse_groups,
-)
+from eigenkit.estimators._alphas import RULES
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_given, check_y_names
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
-from eigenkit.exceptions import EigenkitWarning
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array
-from eigenkit.numerics.tolerances import SUM_ROUNDING
 from eigenkit.pencil import Report
-from eigenkit.shell import check_at_most, lacks, what_is
+from eigenkit.shell import check_at_most, check_count, lacks, what_is
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -137,9 +130,6 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
         return self.estimator.__sklearn_tags__()
 
 
-RULES = ("one_standard_error", "min")
-
-
 def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
     """A predictor fitted to the scores T, for projections that make no predictions of their own.
 
@@ -167,63 +157,6 @@ def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
     return {"sample_weight": weight}
 
 
-ONE_FOLD = "1 fold has no standard error: give more folds (cv), or rule='min'."
-
-
-def best_of(scores: Array, rule: str = "min", strength: Any = 0) -> int:
-    """Which column of scores is best over the folds (rows), or first within one standard error.
-
-    Of equal ones the first, or that of most ``strength``, as it is the simplest model: means of
-    the same votes in another order differ by rounding only.
-    A candidate that a fold has no score for (NaN) is not taken.
-    """
-    judged = np.asarray(~np.isnan(scores).any(axis=0))
-    if not judged.any():
-        raise ValueError(
-            "the scores of every candidate are NaN in some fold, so none is best: give another "
-            "scoring, or folds that hold all classes."
-        )
-    if not judged.all():
-        warnings.warn(
-            f"{int((~judged).sum())} of {len(judged)} candidates have a score of NaN in some fold "
-            "and are left out",
-            EigenkitWarning,
-            stacklevel=4,
-        )
-    order = np.argsort(-np.broadcast_to(strength, len(judged)), kind="stable")
-    scores = np.where(judged, scores, -np.inf)[:, order]
-    if rule != "min":
-        return int(order[one_standard_error(-scores)])
-    mean = scores.mean(axis=0)
-    return int(order[np.argmax(mean >= mean.max() - SUM_ROUNDING * abs(mean.max()))])
-
-
-def one_standard_error(errors: Array) -> int:
-    """The smallest number of components that is no worse than the best by one standard error.
-
-    Parameters
-    ----------
-    errors : array of shape (n_folds, n_components + 1)
-        Errors of every fold with 0, 1, ... components; at least 2 folds.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one_standard_error(np.array([[9.0, 3.1, 2.0], [9.0, 3.0, 4.0]]))
-    1
-    """
-    if len(errors) < 2:
-        raise ValueError(ONE_FOLD)
-    mean = errors.mean(axis=0)
-    best = int(np.argmin(mean))
-    error = errors[:, best].std(ddof=1) / np.sqrt(len(errors))
-    return int(np.argmax(mean <= mean[best] + error))
-
-
 class Fold(NamedTuple):
     """What to fit on, with its weights or None, and what to score on."""
 
@@ -234,36 +167,75 @@ class Fold(NamedTuple):
     y_test: Any
 
 
+def gathered(function: Any, X: Any, y: Any = None, weight: Any = None) -> tuple[Any, Any, Any]:
+    """``function(X)``, which has few columns, with y and weights.
+
+    Blocks hold their own: those of all of their rows of positive weight, in memory.
+    """
+    if not isinstance(X, Blocks):
+        return function(X), y, weight
+    found, weighted = [], False
+    mapped: Any = X.map(function)
+    for T, labels, w in mapped.triples():
+        given = [T, labels, np.ones(len(T)) if w is None else np.asarray(w)]
+        found.append([as_dense(each)[given[2] > 0] for each in given])
+        weighted |= w is not None
+    if not found:
+        raise ValueError("X holds so few rows that a fold has none: give fewer folds (cv).")
+    T, labels, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return T, labels, weights if weighted else None
+
+
+def answering(model: Any, X: Any) -> Any:
+    """The model; for blocks a copy that predicts for all of their rows at once, as scorers need."""
+    if not isinstance(X, Blocks):
+        return model
+    found = copy.copy(model)
+    for name in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, name):
+            setattr(found, name, _over_blocks(getattr(model, name)))
+    found.score = MethodType(model.score.__wrapped__, found)  # as of rows in memory
+    return found
+
+
+def _over_blocks(method: Any) -> Any:
+    @wraps(method)  # scikit-learn knows methods by their names
+    def answer(blocks: Any) -> Array:
+        return np.asarray(gathered(method, blocks)[0])
+
+    return answer
+
+
+def _nothing(X: Any) -> Array:
+    """The same rows without columns."""
+    return np.empty((X.shape[0], 0))
+
+
 def held_out_score(model: Any, fold: Fold, scoring: Any = None, head: Any = None) -> float:
     """The score of a model that was fitted on a fold, on the samples that the fold holds out.
 
     A head is fitted on the scores if one is given, or if the model makes no predictions.
     """
     if head is None and hasattr(model, "predict"):
-        scorer = sklearn.metrics.check_scoring(model, scoring=scoring)
-        return _one_number(scorer(answering(model, fold.X_test), fold.X_test, fold.y_test))
-    fitted = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
-    scorer = sklearn.metrics.check_scoring(fitted, scoring=scoring)
-    T, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
-    return _one_number(scorer(fitted, T, y))
+        judged, X, y = answering(model, fold.X_test), fold.X_test, fold.y_test
+    else:
+        judged = fit_head(head, *gathered(model.transform, fold.X, fold.y, fold.weight))
+        X, y, _ = gathered(model.transform, fold.X_test, fold.y_test)
+    score = sklearn.metrics.check_scoring(judged, scoring=scoring)(judged, X, y)
+    if isinstance(score, dict) or np.ndim(score):  # models are ordered by it
+        raise TypeError(
+            f"scoring returned {what_is(score)}: give a scorer that returns one number, or the "
+            "name of one."
+        )
+    return float(score)
 
 
 def score_table(
     fitted: Iterable[tuple[Fold, Iterable[Any]]], scoring: Any = None, head: Any = None
 ) -> Array:
     """Scores on every fold (rows) of the candidates that were fitted on it (columns)."""
-    judge = partial(held_out_score, scoring=scoring, head=head)
-    return np.array([[judge(model, fold) for model in models] for fold, models in fitted])
-
-
-def _one_number(score: Any) -> float:
-    """What a scorer gave, which must be a number: models are ordered by it."""
-    if isinstance(score, dict) or np.ndim(score):
-        raise TypeError(
-            f"scoring returned {what_is(score)}: give a scorer that returns one number, or the "
-            "name of one."
-        )
-    return float(score)
+    how = scoring, head
+    return np.array([[held_out_score(m, fold, *how) for m in models] for fold, models in fitted])
 
 
 class CrossValidated(Estimator):
@@ -309,8 +281,10 @@ class CrossValidated(Estimator):
             router.add(estimator=self.estimator, method_mapping=fits)
         return router
 
-    def _routed(self, sample_weight: Any, groups: Any) -> tuple[Any, dict[str, Any]]:
+    def _routed(self, X: Any, sample_weight: Any, groups: Any) -> tuple[Any, dict[str, Any]]:
         """The weights of the fits, and what the splitter gets besides X and y."""
+        if groups is not None and isinstance(X, Blocks):  # folds are drawn within each block
+            raise ValueError("groups are for arrays: folds of blocks do not keep groups together.")
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         if not get_config()["enable_metadata_routing"]:
@@ -319,6 +293,10 @@ class CrossValidated(Estimator):
         if hasattr(self, "estimator"):
             sample_weight = found.estimator.fit.get("sample_weight")
         return sample_weight, dict(found.splitter.split)
+
+    def _block_folds(self, blocks: Any) -> Any:
+        """Blocks to fit on and to score on, of as many folds as ``cv`` says."""
+        return blocks.folds(5 if self.cv is None else check_count("cv", self.cv))
 
     def _splits(
         self,
@@ -336,12 +314,14 @@ class CrossValidated(Estimator):
         kept = _safe_indexing(y, there)
         if isinstance(self.cv, numbers.Integral):
             check_at_most("cv", int(self.cv), len(there), "the rows that have a weight", hint="")
-        if _balances_labels(self.cv, kept):
-            splitter: Any = LabelStratifiedKFold(5 if self.cv is None else int(self.cv))
-        else:
-            splitter = sklearn.model_selection.check_cv(
-                self.cv, kept if classifier else None, classifier=classifier
-            )
+        splitter = sklearn.model_selection.check_cv(
+            self.cv, kept if classifier else None, classifier=classifier
+        )
+        if self.cv is None or isinstance(self.cv, numbers.Integral):
+            entries = kept.data if sparse.issparse(kept) else kept
+            labels = kept.ndim == 2 and kept.shape[1] > 1
+            if labels and np.all((entries == 0) | (entries == 1)):
+                splitter = LabelStratifiedKFold(5 if self.cv is None else int(self.cv))
         return splits_among(there, splitter, X, y, **to_splitter)
 
 
@@ -358,17 +338,15 @@ class Search(CrossValidated, BestEstimator):
     """A search for parameters of an ``estimator`` by cross-validation; see the subclasses."""
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Samples:
-        if isinstance(X, Blocks):
-            refuse_groups(groups)
-        else:
+        if not isinstance(X, Blocks):
             check_y_given(self, y)
-        return Samples(X, y, *self._routed(sample_weight, groups))
+        return Samples(X, y, *self._routed(X, sample_weight, groups))
 
     def _folds(self, samples: Samples, judge: Any) -> Iterator[Fold]:
         """The parts of the samples, for fits that ``judge`` scores."""
         if isinstance(samples.X, Blocks):
-            for train, test in block_folds(samples.X, self.cv):
-                yield Fold(train, None, None, test, labels_in(test))
+            for train, test in self._block_folds(samples.X):
+                yield Fold(train, None, None, test, gathered(_nothing, test)[1])
             return
         X, y = indexable(samples.X, as_labels(samples.y))
         weight = check_weight(samples.weight, y.shape[0])
@@ -388,11 +366,3 @@ class Search(CrossValidated, BestEstimator):
         model = clone(self.estimator).set_params(**parameters)
         self.best_estimator_ = model.fit(samples.X, samples.y, samples.weight)
         self._describe()
-
-
-def _balances_labels(cv: Any, y: Any) -> bool:
-    """Whether only a number of folds was given, or nothing, and y is a matrix of 0/1 labels."""
-    if cv is not None and not isinstance(cv, numbers.Integral):
-        return False
-    entries = y.data if sparse.issparse(y) else y
-    return y.ndim == 2 and y.shape[1] > 1 and bool(np.all((entries == 0) | (entries == 1)))

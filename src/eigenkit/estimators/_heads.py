@@ -64,18 +64,6 @@ def regression(solution: Solution, l: int) -> Array:
     return F @ (F.T @ cross.T)
 
 
-def discriminants(solution: Solution) -> tuple[Array, Array]:
-    """Axes of the scores (l x r) along which gram is I and the between-class scatter diagonal.
-
-    The second value is that diagonal: shares of the scatter that lie between the classes.
-    """
-    if solution.gram is None:
-        return np.eye(len(solution.eigenvalues)), solution.eigenvalues
-    F = whitened(solution.gram)
-    _, s, Vt = sla.svd(solution.cross @ F, full_matrices=False)
-    return F @ Vt.T, s**2
-
-
 def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array, Array]:
     """Gaussians with a common covariance: coefficients of X (k x d) and values at its mean.
 
@@ -83,7 +71,13 @@ def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array
     LDA. Where nothing is left within the classes, what is left is rounding. A class without samples
     sits at the overall mean, with a prior of zero.
     """
-    axes, between = discriminants(solution)
+    # Axes of the scores (l x r) along which gram is I, and the scatter between classes diagonal.
+    if solution.gram is None:
+        axes, between = np.eye(len(solution.eigenvalues)), solution.eigenvalues
+    else:
+        F = whitened(solution.gram)
+        _, s, Vt = sla.svd(solution.cross @ F, full_matrices=False)
+        axes, between = F @ Vt.T, s**2
     degree = problem.labels.degree
     means = solution.cross / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None] @ axes
     error = solution.report.error
@@ -150,13 +144,6 @@ def posterior(decision: Array) -> Array:
     return np.asarray(scipy.special.softmax(decision, axis=1))
 
 
-def log_posterior(decision: Array) -> Array:
-    """Logarithms of the probabilities, without underflow."""
-    if decision.ndim == 1:
-        decision = np.column_stack([np.zeros_like(decision), decision])
-    return np.asarray(scipy.special.log_softmax(decision, axis=1))
-
-
 @described
 class GaussianClassifier:
     """Predictions of a projection by :func:`gaussian`, kept as coefficients and ``_offset_``."""
@@ -194,7 +181,10 @@ class GaussianClassifier:
 
         {each_class}
         """
-        return log_posterior(self.decision_function(X))
+        decision = self.decision_function(X)
+        if decision.ndim == 1:
+            decision = np.column_stack([np.zeros_like(decision), decision])
+        return np.asarray(scipy.special.log_softmax(decision, axis=1))
 
 
 # -- real-valued y, as CCA and orthonormalized PLS have it -----------------------------

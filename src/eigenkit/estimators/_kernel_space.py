@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,10 +133,17 @@ class KernelSpace(KernelParameters, Transformer):
     def _in_kernel_space(self, given: Rows) -> Rows:
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         rows = given.positive()
-        X = rows.X
-        if not self._precomputed:  # its columns may be those of rows of no weight
+        X, reference = rows.X, rows.X
+        if self._precomputed:
+            check_precomputed(given.X)
+            self.kernel_: Any = PrecomputedKernel()
+            reference = np.flatnonzero(given.weights() > 0)
+        else:
             check_finite("X", X)
-        reference = self._fit_kernel(given, rows)
+            if constant_columns(X).all():
+                raise ValueError(NO_VARIANCE)
+            self.kernel_ = self._fitted_kernel(rows)
+            self.gamma_ = self.kernel_.gamma
         if self.approximation is not None:
             return self._landmark_rows(given, rows, reference)
         check_kernel_size(X.shape[0])
@@ -146,33 +153,18 @@ class KernelSpace(KernelParameters, Transformer):
         # What checked_kernel returns may be the user's own matrix.
         K = K.copy() if np.shares_memory(K, X) else K
         eps = precision(X) if self._precomputed or callable(self.kernel) else EPS
-        known = self._rounding(X, K, rows.weights())
+        known = rounding(self.kernel_, X, K, rows.weights())
         return KernelMatrix(K, rows.Y, rows.weight, None, known, eps)
 
-    def _rounding(self, X: Any, K: Array, weight: Array) -> float:
-        """Eigenvalues of the kernel K of samples X that may come from their rounding."""
-        return 0.0 if self._precomputed else rounding(self.kernel_, X, K, weight)
-
-    def _fit_kernel(self, given: Rows, rows: Rows) -> Any:
-        """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
-        X = rows.X
-        if not self._precomputed:
-            if constant_columns(X).all():
-                raise ValueError(NO_VARIANCE)
-            self.kernel_: Any = self._fitted_kernel(rows)
-            self.gamma_ = self.kernel_.gamma
-            return X
-        check_precomputed(given.X)
-        self.kernel_ = PrecomputedKernel()
-        return np.flatnonzero(given.weights() > 0)
-
     def _landmark_rows(self, given: Rows, rows: Rows, reference: Any) -> Rows:
-        """Explicit features k(x, L) N of the rows, by landmarks L."""
+        """Explicit features k(x, L) N of the rows, by landmarks L.
+
+        ``reference`` stands for the samples: X, or the columns of a precomputed kernel.
+        """
         X, kernel = rows.X, self.kernel_
         if self._precomputed:  # it is there: check all of it
-            diagonal = checked_kernel(
-                kernel(X, reference), self._kernel_name, symmetry_tol(X)
-            ).diagonal()
+            whole = checked_kernel(kernel(X, reference), self._kernel_name, symmetry_tol(X))
+            diagonal = whole.diagonal()
         else:
             diagonal = refuse_overflow(kernel.diagonal(X))
         index = self._landmarks(lambda index: kernel(X, reference[index]), diagonal)
@@ -180,7 +172,7 @@ class KernelSpace(KernelParameters, Transformer):
         K = refuse_overflow(kernel(X, self.X_fit_))
         among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X, self.kernel))
         self.landmarks_ = np.flatnonzero(given.weights() > 0)[index]
-        least = self._rounding(self.X_fit_, among, np.ones(len(index)))
+        least = rounding(kernel, self.X_fit_, among, np.ones(len(index)))
         self._map_ = landmark_map(among, self._kernel_name, least)
         weight = rows.weights()
         self._row_mean_ = weight @ K / weight.sum()
@@ -315,3 +307,86 @@ class KernelProjection(KernelSpace, Projection):
     def merge(self) -> Any:
         """Kernel methods keep no stream to merge."""
         raise AttributeError(f"{type(self).__name__} has no merge: it keeps no stream.")
+
+
+# -- samples for several kernels --------------------------------------------------------------
+# Both kinds have the same methods, so the code that learns the weights of the kernels need not know
+# which of them it has.
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """Rows of features X (n x d), and kernels that are functions of them."""
+
+    X: Any
+
+    def take(self, rows: np.ndarray) -> FeatureRows:
+        """Some of the training samples."""
+        return FeatureRows(self.X[rows])
+
+    def finite(self) -> FeatureRows:
+        """These samples, if all of their numbers are finite."""
+        check_finite("X", self.X)
+        return self
+
+    def fitted(self, asked: Any, weight: Array | None) -> tuple[Kernel, ...]:
+        """The kernels that were asked for, with their widths from the data."""
+        if asked is None:
+            middle = Kernel("rbf", "scale").fitted(self.X, weight).gamma
+            return tuple(Kernel("rbf", middle * 4.0**s).fitted(self.X) for s in range(-2, 3))
+        given = list(asked) if np.iterable(asked) and not isinstance(asked, str) else []
+        if not given:
+            raise ValueError(
+                f"kernels={shown(asked)} is not valid: give a list of kernels, or 'precomputed'."
+            )
+        kernels = [kernel if isinstance(kernel, Kernel) else Kernel(kernel) for kernel in given]
+        for kernel in kernels:
+            check_kernel_params(kernel, kernel.params)
+        return tuple(kernel.fitted(self.X, weight) for kernel in kernels)
+
+    def matrix(self, j: int, kernel: Any, weight: Array | None) -> tuple[Array, float]:
+        """Kernel j between all training samples, and eigenvalues that may be their rounding."""
+        tol = symmetry_tol(self.X, kernel.kernel)
+        K = checked_kernel(refuse_overflow(kernel(self.X)), f"kernels[{j}]", tol)
+        return K, rounding(kernel, self.X, K, np.ones(len(K)) if weight is None else weight)
+
+    def combined(self, kernels: tuple[Any, ...], theta: Array, X_fit: Any) -> Array:
+        """The weighted sum of the kernels between these samples and those of the fit."""
+        pairs = zip(kernels, theta, strict=True)
+        return np.asarray(sum(t * kernel(self.X, X_fit) for kernel, t in pairs if t > 0))
+
+
+@dataclass(frozen=True)
+class KernelMatrices:
+    """Kernel matrices between these samples and those of the fit, one per kernel."""
+
+    X: list[np.ndarray]
+
+    @classmethod
+    def read(cls, X: Any) -> KernelMatrices:
+        """The matrices that a user gives: of one shape."""
+        matrices = [np.asarray(K) for K in X]
+        if not matrices or any(K.ndim != 2 or K.shape != matrices[0].shape for K in matrices):
+            shapes = ", ".join(str(K.shape) for K in matrices)
+            raise ValueError(
+                f"X holds kernels of shapes {shapes or 'of none'}: give matrices of one shape."
+            )
+        return cls(matrices)
+
+    def take(self, rows: np.ndarray) -> KernelMatrices:
+        return KernelMatrices([K[np.ix_(rows, rows)] for K in self.X])
+
+    def finite(self) -> KernelMatrices:
+        for j, K in enumerate(self.X):
+            check_finite(f"kernels[{j}]", K)
+        return self
+
+    def fitted(self, asked: Any, weight: Array | None) -> tuple[str, ...]:
+        return ("precomputed",) * len(self.X)
+
+    def matrix(self, j: int, kernel: Any, weight: Array | None) -> tuple[Array, float]:
+        """The rounding of matrices that the user has computed is unknown."""
+        return np.array(checked_kernel(np.asarray(self.X[j], np.float64), f"kernels[{j}]")), 0.0
+
+    def combined(self, kernels: tuple[Any, ...], theta: Array, X_fit: Any) -> Array:
+        return np.asarray(sum(t * K for t, K in zip(theta, self.X, strict=True) if t > 0))

@@ -49,24 +49,18 @@ class Shown:
 
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's diagram, and a table of fitted attributes."""
-        return f"<div>{estimator_html_repr(self)}{fitted_table(self)}</div>"
-
-
-def fitted_table(model: Any) -> str:
-    """What a fitted model knows, as HTML; nothing for a model that knows nothing."""
-    rows = _facts(model)
-    if not rows:
-        return ""
-    cells = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(value)}</td></tr>'
-        for name, value in rows.items()
-    )
-    name = escape(type(model).__name__)
-    return f'<table class="eigenkit-fitted"><caption>{name}, as fitted</caption>{cells}</table>'
+        cells = "".join(
+            f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(value)}</td></tr>'
+            for name, value in _facts(self).items()
+        )
+        caption = f"<caption>{escape(type(self).__name__)}, as fitted</caption>"
+        table = f'<table class="eigenkit-fitted">{caption}{cells}</table>' if cells else ""
+        return f"<div>{estimator_html_repr(self)}{table}</div>"
 
 
 def _facts(model: Any) -> dict[str, str]:
+    """What a fitted model knows; nothing of one that knows nothing."""
     found = vars(model)
     intake = found.get("_intake_")
     rows = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,13 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import as_dense, check_finite, project
+from eigenkit.data import Centered, as_dense, check_finite, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._class_rows import (
-    ByClass,
     ClassGrams,
     ClassRows,
-    check_varied,
+    by_class,
     class_factors,
     landmark_rows,
     plane_sums,
@@ -26,6 +26,7 @@ from eigenkit.estimators._encoding import class_index
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import (
+    CONSTANT_KERNEL,
     KernelParameters,
     refuse_overflow,
     symmetry_tol,
@@ -37,13 +38,20 @@ from eigenkit.moments import ClassMoments, Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.shell import check_flag, lacks, take_parameters
-from eigenkit.solvers.large_planes import PlaneSums
+from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are used in products only: no matrix of
 # either order is formed.
 LARGE_ORDER = 4000
 
+# The rows of the classes, as much of them as there is.
+Problem = ClassRows | ClassGrams | PlaneSums
+
+_NO_PLANE = (
+    "alpha={!r} leaves a class without a plane on these data: give a smaller alpha, or scale the "
+    "features."
+)
 _REFIT = "This %(name)s has learned no probabilities: fit it with probability=True."
 
 
@@ -121,17 +129,17 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
 
     # -- what a subclass says ----------------------------------------------------------
 
-    def _planes(self, rows: ClassRows) -> Planes:
+    def _planes(self, rows: ClassRows | ClassGrams) -> Planes:
         lacks(self, "_planes")
 
     def _from_products(self, rows: PlaneSums) -> Planes:
         """Planes of sparse rows too many and too wide for matrices of either order."""
         lacks(self, "_from_products")
 
-    def _eigenvalues(self, shares: Array) -> Array:
-        """Numerator / denominator of each plane."""
-        with np.errstate(divide="ignore"):
-            return shares / (1 - shares)
+    @property
+    def _exchanged(self) -> float:
+        """How much of the matrix of one side is added to the other."""
+        return 0.0
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -143,49 +151,59 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
 
     _take = Estimator._rows
 
-    def _state(self, sample: Any) -> ClassRows | PlaneSums:
+    def _state(self, sample: Any) -> Problem:
         self._by_products_ = False
-        if sample.whole is None:
-            return self._of_parts(sample)
-        ordered = ByClass.of(sample, self.classes_)
-        return self._linear_rows(ordered) if self._is_linear else self._kernel_rows(ordered)
-
-    def _of_parts(self, sample: Any) -> ClassRows | PlaneSums:
-        """From streams and blocks of rows."""
+        if sample.whole is not None:
+            given = by_class(sample, self.classes_)
+            return self._linear_rows(*given) if self._is_linear else self._kernel_rows(*given)
         if not (sample.sparse_passes and self.n_features_in_ > LARGE_ORDER):
             return class_factors(sample.by_class(len(self.classes_)), self.classes_)
         n_rows, sums = plane_sums(sample, self.classes_)
         self._by_products_ = n_rows > LARGE_ORDER
         return sums if self._by_products_ else self._state(sample.gathered())
 
-    def _linear_rows(self, ordered: ByClass) -> ClassRows | PlaneSums:
-        Z = ordered.rows.centered()
-        self._by_products_ = not Z.decomposable and min(Z.shape) > LARGE_ORDER
+    def _linear_rows(self, rows: Rows, order: np.ndarray, bounds: np.ndarray) -> Problem:
+        Z = rows.centered()
+        if Z.decomposable or not (Z.primal or min(Z.shape) > LARGE_ORDER):
+            return ClassRows.of(Z, np.sqrt(rows.weights()), bounds, rows.X)
+        parts = (rows.take(slice(a, b)) for a, b in pairwise(bounds))
+        pieces = [Centered(part.X, part.weight, center=False) for part in parts]
+        self._by_products_ = min(Z.shape) > LARGE_ORDER
         if self._by_products_:
-            return ordered.products()
-        if Z.primal and not Z.decomposable:
-            return ClassGrams.of_pieces(ordered.pieces())
-        return ClassRows.of(Z, ordered.ones(), ordered.bounds, ordered.rows.X)
+            return PlaneRows.of(Centered(rows.X, rows.weight, center=False), pieces)
+        return ClassGrams(pieces)
 
-    def _kernel_rows(self, ordered: ByClass) -> ClassRows:
-        X = ordered.rows.X
+    def _kernel_rows(self, rows: Rows, order: np.ndarray, bounds: np.ndarray) -> Problem:
+        X = rows.X
         if self._precomputed:
-            X = checked_kernel(X[:, ordered.order], PRECOMPUTED, symmetry_tol(X))
+            X = checked_kernel(X[:, order], PRECOMPUTED, symmetry_tol(X))
         else:
-            self.kernel_ = self._fitted_kernel(ordered.rows)
-        chosen, K, column = landmark_rows(self, X, ordered.rows.weight)
-        check_varied(K)
-        self.landmarks_ = ordered.order[chosen]
+            self.kernel_ = self._fitted_kernel(rows)
+        chosen, K, column = landmark_rows(self, X, rows.weight)
+        if np.array_equal(K[0], K[1]) and np.all(K[0] == K):
+            raise ValueError(CONSTANT_KERNEL)
+        self.landmarks_ = order[chosen]
         self.X_fit_ = self.landmarks_ if self._precomputed else X[chosen]
-        return ClassRows.of_kernel(K, ordered, column)
+        # The values of a kernel are features around zero, in one unit.
+        K = K if column is None else K * column
+        Z = Centered(K, rows.weight, center=False, one_unit=True)
+        unit = None if np.all(Z.units == 1.0) else Z.units
+        known = np.sqrt(rows.weights()), bounds, unit, np.append(Z.grain(), 0.0)
+        return ClassRows(Z.toarray(), *known, column=column)
 
     def _solve(self, problem: Any, settings: None) -> Planes:
         return self._from_products(problem) if self._by_products_ else self._planes(problem)
 
     def _learn(self, sample: Any, settings: None) -> None:
         super()._learn(sample, settings)
-        if self.probability:
-            self._keep_probabilities(sample)
+        if not self.probability:
+            return
+        rows = sample.positive()
+        X, y = rows.X, rows.Y[:, 0]
+        if self._precomputed and rows is not sample:
+            X = X[:, np.flatnonzero(sample.weights() > 0)]
+        distances = held_out_distances(self, X, y, rows.weight)
+        self.probability_scale_ = softmax_scale(distances, y, rows.weight)
 
     @property
     def _is_linear(self) -> bool:
@@ -220,12 +238,12 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         """The number of the class of every row."""
         return class_index(self, y, n, classes, reset, "use one classifier per label")[:, None]
 
-    def _keep(self, rows: ClassRows | PlaneSums, planes: Planes) -> None:
+    def _keep(self, rows: Problem, planes: Planes) -> None:
         """Planes with unit normals, whose largest entries are positive."""
         normals = rows.normals(planes.Z)
         size = np.max(np.abs(normals), axis=1, keepdims=True)
         if not np.all(np.isfinite(size)) or np.any(size == 0):
-            raise ValueError(self._no_plane())
+            raise ValueError(_NO_PLANE.format(self.alpha))
         length = size * np.linalg.norm(normals / size, axis=1, keepdims=True)
         length *= signs(normals.T)[:, None]
         coef, bias = normals / length, planes.Z[:, -1] / length[:, 0]
@@ -236,23 +254,11 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         self._center_, self._bias_ = center.astype(self._dtype_), self._cast(bias)
         self.intercept_ = self._cast(bias - coef @ center)
         if not np.all(np.isfinite(self.intercept_)):  # the offset of the plane overflows
-            raise ValueError(self._no_plane())
-        self.eigenvalues_ = self._cast(self._eigenvalues(planes.shares))
+            raise ValueError(_NO_PLANE.format(self.alpha))
+        own, rest, a = planes.shares, 1 - planes.shares, self._exchanged
+        with np.errstate(divide="ignore"):
+            self.eigenvalues_ = self._cast((own + a * rest) / (rest + a * own))
         self.n_iter_ = max(1, planes.report.n_iter)
-
-    def _no_plane(self) -> str:
-        return (
-            f"alpha={self.alpha!r} leaves a class without a plane on these data: give a "
-            "smaller alpha, or scale the features."
-        )
-
-    def _keep_probabilities(self, sample: Rows) -> None:
-        rows = sample.positive()
-        X, y = rows.X, rows.Y[:, 0]
-        if self._precomputed and rows is not sample:
-            X = X[:, np.flatnonzero(sample.weights() > 0)]
-        distances = held_out_distances(self, X, y, rows.weight)
-        self.probability_scale_ = softmax_scale(distances, y, rows.weight)
 
     # -- using -------------------------------------------------------------------------
 

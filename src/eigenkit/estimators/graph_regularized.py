@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
+from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
@@ -26,13 +27,12 @@ from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import (
     BestEstimator,
     Fold,
-    best_of,
     estimator_has,
     score_table,
 )
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
-from eigenkit.kernels import kernel_distances, near_zero
+from eigenkit.kernels import Kernel
 from eigenkit.moments import GraphRows, Rows, SparseGraphRows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
@@ -215,7 +215,12 @@ class GraphRegularized(BestEstimator):
         counts = known if weight is None else known & (weight > 0)
         splits = self._splits(y, np.flatnonzero(counts))
         if weight is not None and np.any(weight == 0):
-            use = self._counting(weight)
+            if _is_precomputed(self.estimator):
+                raise ValueError(
+                    "sample_weight holds zeros, but rows of a precomputed kernel are not left out "
+                    "here: leave those samples out of X, rows and columns, and of y."
+                )
+            use = np.flatnonzero(weight)
             X, y = (_safe_indexing(given, use) for given in (X, y))
             numbers, weight, known = numbers[use], weight[use], known[use]
             A = None if A is None else A[use][:, use]
@@ -229,15 +234,6 @@ class GraphRegularized(BestEstimator):
         classes = is_classifier(self.estimator) or kept.ndim == 1
         splitter = sklearn.model_selection.check_cv(cv, kept, classifier=classes)
         yield from splits_among(there, splitter, np.zeros((y.shape[0], 1)), y)
-
-    def _counting(self, weight: Array) -> np.ndarray:
-        """The rows that have a weight."""
-        if _is_precomputed(self.estimator):
-            raise ValueError(
-                "sample_weight holds zeros, but rows of a precomputed kernel are not left out "
-                "here: leave those samples out of X, rows and columns, and of y."
-            )
-        return np.flatnonzero(weight)
 
     def _solve(self, problem: _Problem, settings: list[float]) -> float:
         """The one mu, or that of the best mean score on labelled rows whose labels were hidden.
@@ -266,10 +262,30 @@ class GraphRegularized(BestEstimator):
         """The Laplacian of the graph, A where it was given; None where it has no effect."""
         if not np.any(self.mu):
             return None
-        if A is None:
-            count = min(int(self.n_neighbors), X.shape[0] - 1)
-            A = _nearest(X, count, self.weights, kernel=_is_precomputed(self.estimator))
-        return laplacian(A)
+        return laplacian(self._nearest(X) if A is None else A)
+
+    def _nearest(self, X: Any) -> sparse.csr_array:
+        """The graph of nearest neighbours: symmetric weights of mean 1."""
+        if _is_precomputed(self.estimator):
+            own = np.asarray(X.diagonal(), dtype=np.float64)
+            X, metric = np.sqrt(np.maximum(own[:, None] + own - 2.0 * X, 0.0)), "precomputed"
+            np.fill_diagonal(X, 0.0)
+        else:  # moved near zero: far from it, distances of sparse rows would have no digits
+            X, metric = Kernel("linear").fitted(X).prepared(X), "minkowski"
+        with one_blas_thread:
+            A = sklearn.neighbors.kneighbors_graph(
+                X,
+                min(int(self.n_neighbors), X.shape[0] - 1),
+                mode="distance",
+                metric=metric,
+                include_self=False,
+            )
+        # All lengths are zero where all samples are equal: any unit will do.
+        unit = max(float(A.data.mean()), np.finfo(float).tiny)
+        heat = self.weights == "heat"
+        A.data = np.exp(-2 * (A.data / unit) ** 2) if heat else np.ones_like(A.data)
+        A = A.maximum(A.T)
+        return A / A.data.mean()
 
     def _graph(self, n: int) -> sparse.csr_array | None:
         """The weights of the edges, if they were given and are used."""
@@ -288,23 +304,6 @@ class GraphRegularized(BestEstimator):
 
 def _is_precomputed(estimator: Any) -> bool:
     return bool(estimator.__sklearn_tags__().input_tags.pairwise)
-
-
-def _nearest(X: Any, n_neighbors: int, weights: str, kernel: bool = False) -> Any:
-    """The graph of nearest neighbours: symmetric weights of mean 1; X may be a ``kernel``.
-
-    X is moved near zero first: far from it, distances of sparse rows would have no digits.
-    """
-    X, metric = (kernel_distances(X), "precomputed") if kernel else (near_zero(X), "minkowski")
-    with one_blas_thread:
-        A = sklearn.neighbors.kneighbors_graph(
-            X, n_neighbors, mode="distance", metric=metric, include_self=False
-        )
-    # All lengths are zero where all samples are equal: any unit will do.
-    unit = max(float(A.data.mean()), np.finfo(float).tiny)
-    A.data = np.exp(-2 * (A.data / unit) ** 2) if weights == "heat" else np.ones_like(A.data)
-    A = A.maximum(A.T)
-    return A / A.data.mean()
 
 
 @dataclass

@@ -11,19 +11,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
+from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._folds import Fold, Samples, Search, best_of, score_table
+from eigenkit.estimators._folds import Fold, Samples, Search, score_table
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import (
-    check_count,
-    check_sequence,
-    check_share,
-    random_of,
-    what_is,
-)
+from eigenkit.shell import check_count, check_sequence, check_share, random_of, what_is
 
 
 @described
@@ -40,9 +35,7 @@ class KeepSearchCV(Search):
         Its ``keep_x`` is replaced; its ``n_components`` is the largest number to try.
     keep_x : sequence of int, optional
         The grid; by default 1, 2, 4, ... and all features.
-    cv : int, splitter or iterable, optional
-        As in scikit-learn's GridSearchCV; 5 folds by default. For :class:`RowBlocks` a number:
-        folds are drawn within the blocks.
+    {cv}
     rule : {"one_standard_error", "min"}
         The fewest variables whose mean score is within one standard error of the best, or
         those of the best score (the least error).
@@ -103,7 +96,9 @@ class KeepSearchCV(Search):
         self.grid_ = self._grid(whole.n_features_in_)
         folds = list(self._folds(problem, self.estimator))
         keep: list[int] = []
-        paths, scores, scoring = [], [], self._scoring(whole)
+        paths, scores, scoring = [], [], self.scoring
+        if scoring is None and is_classifier(whole) and not whole._multilabel_:
+            scoring = "balanced_accuracy"
         for _ in range(whole.n_components_):
             found = score_table(((fold, self._fitted(fold, keep)) for fold in folds), scoring)
             chosen = best_of(found, self.rule)
@@ -135,10 +130,6 @@ class KeepSearchCV(Search):
             keep = [*before, int(count)]
             model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
             yield model.fit(fold.X, fold.y, fold.weight)
-
-    def _scoring(self, model: Any) -> Any:
-        one_class = is_classifier(model) and not model._multilabel_
-        return "balanced_accuracy" if self.scoring is None and one_class else self.scoring
 
 
 @dataclass(frozen=True)
@@ -207,22 +198,15 @@ def selection_frequency(
     random = random_of(random_state)
     one_class = is_classifier(estimator) and y.size == len(y)
     strata = np.unique(y, return_inverse=True)[1].ravel() if one_class else np.zeros(len(y))
+    members = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
     draws = []
     for _ in range(n_resamples):
-        rows = _drawn(strata, fraction, random)
+        sizes = (min(len(own), max(2, round(fraction * len(own)))) for own in members)
+        drawn = [random.choice(*each, replace=False) for each in zip(members, sizes, strict=True)]
+        rows = np.sort(np.concatenate(drawn))
         model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
         kept = model.x_weights_ != 0
         missing = np.zeros((len(kept), model.n_components - kept.shape[1]), dtype=bool)
         draws.append(np.column_stack([kept, missing, kept.any(axis=1)]))
     share = np.mean(draws, axis=0)
     return Selection(share[:, :-1], share[:, -1])
-
-
-def _drawn(strata: np.ndarray, fraction: float, random: Any) -> np.ndarray:
-    """Sorted rows: the fraction of each stratum, two of it at least."""
-    parts = []
-    for stratum in np.unique(strata):
-        rows = np.flatnonzero(strata == stratum)
-        size = min(len(rows), max(2, round(fraction * len(rows))))
-        parts.append(random.choice(rows, size, replace=False))
-    return np.sort(np.concatenate(parts))

@@ -16,7 +16,6 @@ from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_indicator,
-    check_same_rows,
     check_two_classes,
     class_columns,
 )
@@ -118,12 +117,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         if self._one_class_:
             return class_columns(self, y, n, classes, reset, "give a 0/1 matrix")
         self.classes_ = np.arange(y.shape[1])
-        if not self._sparse_labels_:
-            return sparse.csr_array(check_indicator(y, n))
-        J = sparse.csr_array(y, dtype=np.float64, copy=True)
+        J = sparse.csr_array(check_indicator(y, n), copy=True)
         J.eliminate_zeros()
-        check_same_rows(n, J.shape[0])
-        check_indicator(J.data[:, None], J.nnz)
         return J
 
     def _check_informative(self, problem: Rows) -> None:
@@ -132,8 +127,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     def _solve(self, problem: Rows, settings: None) -> Array:
         """The thresholds that are best on held-out samples."""
-        weight = problem.weight
-        kept = np.arange(problem.n_rows) if weight is None else np.flatnonzero(weight)
+        kept = np.flatnonzero(problem.weights())
         folds = [] if self._one_class_ else self._folds(problem.Y, kept)
         if not folds:
             return np.full(problem.Y.shape[1], 0.5)
@@ -210,9 +204,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             Labels without a vote are not stored. An array where y was one; for two classes the
             difference of their shares.
         """
-        check_is_fitted(self)
-        votes = self._as_given(self._votes(check_X(self, X, reset=False)))
-        votes = votes.astype(self._dtype_, copy=False)
+        votes = self._as_given(self._shares(X)).astype(self._dtype_, copy=False)
         if self._one_class_ and len(self.classes_) == 2:
             return votes[:, 1] - votes[:, 0]
         return votes
@@ -229,9 +221,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             Column numbers of y, best first; -1 where fewer labels have a vote.
         votes : array of shape (n_samples, n_labels)
         """
-        check_is_fitted(self)
         check_count("n_labels", n_labels)
-        votes = self._votes(check_X(self, X, reset=False))
+        votes = self._shares(X)
         best = top_labels(votes, n_labels)
         share = votes[np.arange(len(best))[:, None], np.maximum(best, 0)]
         dense = as_dense(share).reshape(best.shape).astype(self._dtype_, copy=False)
@@ -246,8 +237,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         -------
         0/1 matrix of shape (n_samples, n_labels), sparse if y was; or classes
         """
-        check_is_fitted(self)
-        votes = self._votes(check_X(self, X, reset=False))
+        votes = self._shares(X)
         if self._one_class_:
             return self.classes_[top_labels(votes, 1)[:, 0]]
         given = votes.data > self.thresholds_[votes.indices]
@@ -258,19 +248,30 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def _as_given(self, A: sparse.csr_array) -> Any:
         return A if self._sparse_labels_ else A.toarray()
 
+    def _shares(self, X: Any) -> sparse.csr_array:
+        check_is_fitted(self)
+        return self._votes(check_X(self, X, reset=False))
+
     def _votes(self, X: Any) -> sparse.csr_array:
+        """The votes of the neighbours of samples that are checked."""
         step = max(1, BLOCK_NEIGHBORS // max(1, self.n_neighbors))
         starts = range(0, X.shape[0], step)
         parts = [self._block_votes(X[start : start + step]) for start in starts]
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
     def _block_votes(self, X: Any) -> sparse.csr_array:
-        n_train, count = self._labels_.shape[0], self._counts_
-        k = _enough(int(self.n_neighbors), n_train, count)
+        n_train, count, enough = self._labels_.shape[0], self._counts_, int(self.n_neighbors)
+        k = enough
+        if count is not None:  # how many samples make so many neighbours, whichever they are
+            k = int(np.searchsorted(np.cumsum(np.sort(count)), enough)) + 1
+        k = min(k, n_train)
         Z = self._coordinates(X)
         with one_blas_thread:
             distance, index = self._neighbors_.kneighbors(Z, n_neighbors=k)
-        votes = 1.0 if count is None else _within(count[index], self.n_neighbors)
+        votes: Any = 1.0
+        if count is not None:  # how much of each sample counts, nearest first
+            before = np.cumsum(count[index], axis=1) - count[index]
+            votes = np.clip(enough - before, 0.0, count[index])
         reach = np.max(np.where(votes, distance, 0.0), axis=1, keepdims=True)
         reach = np.maximum(reach, np.finfo(distance.dtype).tiny)
         weight = votes * np.exp(-(np.minimum(distance / reach, 1.0) ** 2))
@@ -286,19 +287,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             tags.input_tags.pairwise = self.estimator.__sklearn_tags__().input_tags.pairwise
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _enough(k: int, n: int, count: Array | None) -> int:
-    """How many samples make k neighbours, whichever they are."""
-    if count is None:
-        return min(k, n)
-    return min(int(np.searchsorted(np.cumsum(np.sort(count)), k)) + 1, n)
-
-
-def _within(count: Array, k: int) -> Array:
-    """How much of each sample counts, nearest first, until there are k neighbours."""
-    before = np.cumsum(count, axis=1) - count
-    return np.clip(k - before, 0.0, count)
 
 
 def top_labels(S: Any, k: int) -> np.ndarray:
@@ -322,11 +310,16 @@ def top_labels(S: Any, k: int) -> np.ndarray:
     array([[1, 2]])
     """
     k, S = check_count("k", k), check_label_scores(S)
-    if sparse.issparse(S):
-        return _top_sparse(S, k)
-    width = min(k, S.shape[1])
-    best = np.argsort(-S, axis=1, kind="stable")[:, :width]
-    return np.pad(best, ((0, 0), (0, k - width)), constant_values=-1)
+    best = np.full((S.shape[0], k), -1)
+    if not sparse.issparse(S):
+        best[:, : S.shape[1]] = np.argsort(-S, axis=1, kind="stable")[:, :k]
+        return best
+    row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    order = np.lexsort((S.indices, -S.data, row))
+    place = np.arange(S.nnz) - S.indptr[row]  # sorting keeps the rows where they are
+    first = place < k
+    best[row[first], place[first]] = S.indices[order][first]
+    return best
 
 
 def check_label_scores(S: Any) -> Any:
@@ -340,16 +333,6 @@ def check_label_scores(S: Any) -> Any:
     if np.isnan(stored(S)).any():
         raise ValueError("S holds NaN, which cannot be ranked: give every label a score.")
     return S
-
-
-def _top_sparse(S: sparse.csr_array, k: int) -> np.ndarray:
-    row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    order = np.lexsort((S.indices, -S.data, row))
-    place = np.arange(S.nnz) - S.indptr[row]  # sorting keeps the rows where they are
-    first = place < k
-    best = np.full((S.shape[0], k), -1)
-    best[row[first], place[first]] = S.indices[order][first]
-    return best
 
 
 def best_thresholds(Y: sparse.csc_array, S: sparse.csc_array) -> Array:

@@ -18,8 +18,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._folds import Delegating
-from eigenkit.estimators._kernel_space import KernelProjection
-from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful
+from eigenkit.estimators._kernel_space import FeatureRows, KernelMatrices, KernelProjection
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.kernel import (
     KernelCCA,
@@ -27,7 +26,7 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.kernels import Kernel, check_square
+from eigenkit.kernels import Kernel, check_positive, check_square
 from eigenkit.numerics.costs import BANK_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
@@ -56,13 +55,6 @@ NAMED: dict[str, Callable[[], KernelProjection]] = {
     "opls": KernelOrthonormalizedPLS,
     "lda": KernelLDA,
 }
-
-
-def _unfitted(estimator: Any) -> Any:
-    """The kernel projection that ``estimator`` means."""
-    if estimator is None:
-        return KernelHypergraphSpectral()
-    return NAMED[estimator]() if isinstance(estimator, str) else estimator
 
 
 def _write_progress(step: Step) -> None:
@@ -164,10 +156,18 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
-        sample, y = self._training(X), labels_of(self, y, reset=True)
-        weight = check_weight(sample_weight, sample.n_samples)
-        check_same_rows(sample.n_samples, y.shape[0])
-        self._index_ = np.arange(sample.n_samples)
+        sample: Samples
+        if self._precomputed:
+            sample, self._dtype_ = KernelMatrices.read(X), np.dtype(np.float64)
+            check_square(sample.X[0], "kernels[0]")
+            self.n_features_in_ = n = len(sample.X[0])
+        else:
+            X = check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
+            sample, self._dtype_, n = FeatureRows(X), X.dtype, X.shape[0]
+        y = labels_of(self, y, reset=True)
+        weight = check_weight(sample_weight, n)
+        check_same_rows(n, y.shape[0])
+        self._index_ = np.arange(n)
         if weight is not None and not weight.all():
             self._index_ = used = np.flatnonzero(weight)
             sample, y, weight = sample.take(used), y[used], weight[used]
@@ -192,7 +192,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.kernels_ = X.fitted(self.kernels, weight)
         own = {"n_components": self.n_components, "alpha": self.alpha}
         given = {name: value for name, value in own.items() if value is not None}
-        inner = clone(_unfitted(self.estimator))
+        inner = clone(self._asked())
         self.estimator_ = inner.set_params(kernel="precomputed", approximation=None, **given)
         self.X_fit_ = None if self._precomputed else X.X
         bank, scales, roundings = self._bank(X, y, weight)
@@ -212,16 +212,15 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _report(self, solution: KernelWeights) -> Report:
         """How the projection was found, and before it the weights."""
-        inner: Report = self.estimator_.report_
+        found: Report = self.estimator_.report_
         by = self.weights if isinstance(self.weights, str) else "as given"
-        found = inner
         if by == "silp":
-            found = replace(inner, n_iter=self.n_iter_, converged=solution.converged)
+            found = replace(found, n_iter=self.n_iter_, converged=solution.converged)
         return found.noting(f"weights of the kernels: {by}, with a gap of {solution.gap:.1e}")
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
         """All kernels, centred and of the trace n, with the target; their factors and rounding."""
-        n, p = X.n_samples, len(self.kernels_)
+        n, p = y.shape[0], len(self.kernels_)
         if 4 * p * n * n > BANK_LIMIT_BYTES:
             raise ValueError(
                 f"{p} kernels of {n} samples would need {4 * p * n * n / 2**30:.1f} GB (the limit "
@@ -229,40 +228,35 @@ class MultipleKernelProjection(Delegating, Transformer):
             )
         # The target does not depend on the kernel.
         H = np.asarray(self.estimator_._stated(np.eye(n), y, weight)[1].pencil.H)
-        bank, scales = KernelBank(p, n).aim(H, self._alpha()), np.empty(p)
-        roundings = np.empty(p)
-        for j in range(p):
-            K = X.matrix(j, self.kernels_)
-            roundings[j] = X.rounding(self.kernels_[j], K, weight)
+        alpha = check_real("alpha", self.estimator_.alpha)
+        if alpha == 0.0:
+            raise ValueError(
+                "with alpha=0 every kernel of full rank explains y equally well: give the "
+                "estimator an alpha above 0."
+            )
+        bank, scales, roundings = KernelBank(p, n).aim(H, alpha), np.empty(p), np.empty(p)
+        for j, kernel in enumerate(self.kernels_):
+            K, roundings[j] = X.matrix(j, kernel, weight)
             Z = CenteredKernel(K, weight, overwrite=True)
-            check_useful(j, Z, self.kernels_[j])
+            if Z.vanishes:
+                raise ValueError(f"kernels[{j}] is constant over the samples: leave it out.")
+            if not getattr(kernel, "positive", False):  # some are not by design
+                check_positive(Z.outer(), f"kernels[{j}]")
             scale = Z.total / float(np.trace(Z.outer()))
             scales[j] = Z.ridge(scale)
             bank.put(j, scale * Z.outer())
         return bank, scales, roundings
 
-    def _alpha(self) -> float:
-        alpha = check_real("alpha", self.estimator_.alpha)
-        if alpha == 0.0:
-            raise ValueError(
-                "with alpha=0 every kernel of full rank explains y equally well: give the "
-                "estimator an "
-                "alpha above 0."
-            )
-        return alpha
-
     def _learned(self, bank: KernelBank) -> KernelWeights:
-        if isinstance(self.weights, str) and self.weights == "silp":
+        p, asked = bank.p, self.weights if isinstance(self.weights, str) else None
+        if asked == "silp":
             told = callable(self.verbose) or check_flag("verbose", self.verbose)
             progress = self.verbose if callable(self.verbose) else _write_progress
             return silp(bank, self.tol, self.max_iter, progress if told else None)
-        if isinstance(self.weights, str) and self.weights == "best":
+        if asked == "best":
             return best_single(bank)
-        return best_of(bank, [self._given_weights(bank.p)])
-
-    def _given_weights(self, p: int) -> Array:
-        if isinstance(self.weights, str):
-            return np.full(p, 1.0 / p)
+        if asked == "uniform":
+            return best_of(bank, [np.full(p, 1.0 / p)])
         given = numbers_in("weights", self.weights)
         if given.shape != (p,) or not np.all(np.isfinite(given)) or np.any(given < 0):
             raise ValueError(
@@ -271,7 +265,7 @@ class MultipleKernelProjection(Delegating, Transformer):
             )
         if not given.any():
             raise ValueError("weights are zero for every kernel: give some kernel a weight.")
-        return np.asarray(given / given.sum())
+        return best_of(bank, [given / given.sum()])
 
     # -- using -------------------------------------------------------------------------
 
@@ -279,22 +273,17 @@ class MultipleKernelProjection(Delegating, Transformer):
     def _precomputed(self) -> bool:
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
-    def _training(self, X: Any) -> Samples:
-        if not self._precomputed:
-            X = check_X(self, X, reset=True, min_samples=2, finite=False, own=True)
-            self._dtype_ = X.dtype
-            return FeatureRows(X)
-        sample = KernelMatrices.read(X)
-        check_square(sample.X[0], "kernels[0]")
-        self.n_features_in_ = sample.n_samples
-        self._dtype_ = np.dtype(np.float64)
-        return sample
-
     def _new(self, X: Any) -> Samples:
         if not self._precomputed:
             return FeatureRows(check_X(self, X, reset=False))
-        used, n_kernels = self._index_, len(self.theta_)
-        return KernelMatrices.read(X).columns(used, n_kernels, self.n_features_in_).finite()
+        matrices = KernelMatrices.read(X).X
+        p, n, columns = len(self.theta_), self.n_features_in_, matrices[0].shape[1]
+        if (len(matrices), columns) != (p, n):
+            raise ValueError(
+                f"X holds {len(matrices)} kernels with {columns} columns: give {p}, with a column "
+                f"for each of the {n} training samples."
+            )
+        return KernelMatrices([K[:, self._index_] for K in matrices]).finite()
 
     def kernel_matrix(self, X: Any) -> Array:
         """The learned kernel between new samples and the training samples.
@@ -308,11 +297,12 @@ class MultipleKernelProjection(Delegating, Transformer):
         array of shape (n_samples, n_fit)
         """
         check_is_fitted(self)
-        return self._new(X).combined(self._unshifted(), self.theta_, self.X_fit_)
-
-    def _unshifted(self) -> tuple[Any, ...]:
-        """The kernels as they were asked for, without the means that centring removes anyway."""
-        return tuple(k.unshifted() if isinstance(k, Kernel) else k for k in self.kernels_)
+        # As they were asked for: without the means that centring removes, where these show.
+        kernels = tuple(
+            replace(k, shift=None) if isinstance(k, Kernel) and k.kernel == "linear" else k
+            for k in self.kernels_
+        )
+        return self._new(X).combined(kernels, self.theta_, self.X_fit_)
 
     def transform(self, X: Any) -> Array:
         """Project new samples.
@@ -335,22 +325,17 @@ class MultipleKernelProjection(Delegating, Transformer):
         return said.astype(self._dtype_, copy=False) if said.dtype.kind == "f" else said
 
     def _asked(self) -> Any:
-        named = isinstance(self.estimator, str)
-        return None if named and self.estimator not in NAMED else _unfitted(self.estimator)
+        """The kernel projection that ``estimator`` means; None for an unknown name."""
+        if isinstance(self.estimator, str):
+            return NAMED[self.estimator]() if self.estimator in NAMED else None
+        return KernelHypergraphSpectral() if self.estimator is None else self.estimator
 
     def _handed(self, X: Any) -> tuple[Any, Array]:
         check_is_fitted(self)
         K = self._new(X).combined(self.kernels_, self.theta_, self.X_fit_)
         return self.estimator_, K
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "components_")
-
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._asked() or _unfitted(None))
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
-        tags.target_tags = inner.target_tags
-        tags.input_tags.sparse = not self._precomputed
+        tags: Any = get_tags(self._asked() or KernelHypergraphSpectral())
+        tags.input_tags.sparse, tags.input_tags.pairwise = not self._precomputed, False
         return tags

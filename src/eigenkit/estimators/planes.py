@@ -6,19 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.estimators._class_rows import ClassRows
+from eigenkit.estimators._class_rows import ClassGrams, ClassRows
 from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
-from eigenkit.numerics.linalg import Array
 from eigenkit.shell import take_parameters
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
     gepsvm_from_grams,
     gepsvm_from_rows,
-    regec_from_grams,
-    regec_from_rows,
-    regec_from_singular_grams,
     regec_ridge_from_rows,
     regec_with_diagonals,
     regec_with_ridge,
@@ -65,9 +61,9 @@ class GEPSVM(ProximalPlanes):
     True
     """
 
-    def _planes(self, rows: ClassRows) -> Planes:
+    def _planes(self, rows: ClassRows | ClassGrams) -> Planes:
         if self.alpha == 0:
-            return _unregularized(rows)
+            return rows.unregularized()
         if rows.R is None:
             return gepsvm_from_grams(rows.lower_grams(), float(self.alpha))
         return gepsvm_from_rows(rows.parts, float(self.alpha), rows.R)
@@ -159,12 +155,14 @@ class ReGEC(ProximalPlanes):
             return "ridge" if large else "exchange" if self._is_linear else "diagonal"
         return self.regularization
 
-    def _planes(self, rows: ClassRows) -> Planes:
+    def _planes(self, rows: ClassRows | ClassGrams) -> Planes:
         alpha = float(self.alpha)
         if self._regularizes == "exchange":
-            return _unregularized(rows)
+            return rows.unregularized()
         if self._regularizes == "diagonal":
-            return regec_with_diagonals(rows.lower_grams(), alpha, rows.column_weight)
+            # How many samples a column counts for; that of the constant counts for one.
+            weight = None if rows.column is None else np.append(rows.column**2, 1.0)
+            return regec_with_diagonals(rows.lower_grams(), alpha, weight)
         if self._is_linear and rows.R is not None:
             return regec_ridge_from_rows(rows.parts, alpha, rows.R)
         return regec_with_ridge(rows.lower_grams(), alpha, rows.R)
@@ -175,18 +173,6 @@ class ReGEC(ProximalPlanes):
             raise ValueError(TOO_LARGE.format(given, "give alpha > 0 and regularization='ridge'"))
         return planes_from_products(rows, float(self.alpha), float(self.alpha))
 
-    def _eigenvalues(self, shares: Array) -> Array:
-        if self._regularizes != "exchange":
-            return super()._eigenvalues(shares)
-        with np.errstate(divide="ignore"):
-            return (shares + self.alpha * (1 - shares)) / (1 - shares + self.alpha * shares)
-
-
-def _unregularized(rows: ClassRows) -> Planes:
-    """By Gram matrices, which are fast, where that costs few digits."""
-    if not rows.decomposable:
-        return regec_from_grams(rows.grams()) or regec_from_singular_grams(rows.grams())
-    if rows.tall and (found := regec_from_grams(rows.grams(), lambda: rows.parts, rows.grain)):
-        return found
-    R = np.eye(rows.F.shape[1] + 1) if rows.R is None else rows.R
-    return regec_from_rows(rows.parts, R[:-1], rows.grain)
+    @property
+    def _exchanged(self) -> float:
+        return float(self.alpha) if self._regularizes == "exchange" else 0.0

@@ -7,7 +7,7 @@ Nothing is imported until a method is made, so that listing them costs nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from eigenkit.late import look_up, named
@@ -20,30 +20,6 @@ CLASSES, LABELS, NUMBERS = "classes", "labels", "numbers"
 class Method:
     """A named estimator.
 
-    Parameters
-    ----------
-    name : str
-        What the user types.
-    path : str
-        ``"module:Class"`` of the estimator.
-    kind : {"projection", "classifier"}
-        A projection has ``transform``; a classifier has a ``predict`` of its own that gives
-        classes. What is both, as LDA is, counts as a classifier.
-    targets : tuple of {"classes", "labels", "numbers"}
-        What y it learns from.
-    description : str
-        One line.
-    params : mapping
-        Parameters that make this method out of the class.
-    views : {"", "groups", "kernels"}
-        The parameter that says which columns belong together, if there is one.
-    needs_views : bool
-        Whether it makes no sense without.
-    gaps : mapping, optional
-        Parameters with which it skips missing values; None if it cannot.
-    usual : bool
-        Whether a comparison tries it without being asked to: one of each family, and quick.
-
     Examples
     --------
     >>> from eigenkit.estimators.registry import METHODS
@@ -51,16 +27,18 @@ class Method:
     HypergraphSpectral(alpha=10.0)
     """
 
-    name: str
-    path: str
+    name: str  # what the user types
+    path: str  # "module:Class" of the estimator
+    # "projection", which has ``transform``, or "classifier", whose own ``predict`` gives classes:
+    # what is both, as LDA is, counts as a classifier.
     kind: str
-    targets: tuple[str, ...]
-    description: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    views: str = ""
-    needs_views: bool = False
-    gaps: Mapping[str, Any] | None = None
-    usual: bool = False
+    targets: tuple[str, ...]  # what y it learns from
+    description: str  # one line
+    params: Mapping[str, Any]  # make this method out of the class
+    views: str  # the parameter that says which columns belong together: "groups", "kernels" or ""
+    needs_views: bool  # whether it makes no sense without
+    gaps: Mapping[str, Any] | None  # skip missing values; None if it cannot
+    usual: bool  # whether a comparison tries it unasked: one of each family, and quick
 
     def estimator_class(self) -> Any:
         """The class itself, imported now."""
@@ -81,9 +59,8 @@ class Method:
         return isinstance(self.make().get_params().get("n_components"), int)
 
 
+_ONE, _BOTH, _REAL = (CLASSES,), (CLASSES, LABELS), (LABELS, NUMBERS)
 _ANY = (CLASSES, LABELS, NUMBERS)
-_BOTH = (CLASSES, LABELS)
-_REAL = (LABELS, NUMBERS)
 _EXPANSIONS = {
     "star": "star expansion",
     "clique": "clique expansion",
@@ -91,110 +68,95 @@ _EXPANSIONS = {
     "bolla": "Bolla's Laplacian",
     "rodriguez": "Rodriguez' Laplacian",
 }
+# What y may be for the targets that some estimators take by name.
+_TARGETS = {"cca": _ANY, "opls": _ANY, "lda": _ONE, **dict.fromkeys(_EXPANSIONS, _BOTH)}
+_USUAL = ("cca", "opls", "lda", "star", "mlda", "pls", "plsda", "pca", "regec")
+_GAPS: dict[str, dict[str, str]] = {
+    "probabilistic_cca": {},
+    "bayesian_cca": {},
+    "pls": {"algorithm": "nipals"},
+    "pca": {"solver": "nipals"},
+}
 
 
-def _projection(
-    name: str, estimator: str, targets: tuple[str, ...], description: str, **more: Any
+def _method(
+    name: str, path: str, targets: tuple[str, ...], words: str, views: str = "", **params: str
 ) -> Method:
-    path = f"eigenkit.estimators:{estimator}"
-    return Method(name, path, "projection", targets, description, **more)
+    """A line of the table; what learns from nothing but classes predicts them."""
+    return Method(
+        name,
+        f"eigenkit.estimators:{path}",
+        "classifier" if targets == _ONE else "projection",
+        targets,
+        words,
+        params,
+        views,
+        views == "groups",
+        _GAPS.get(name),
+        name in _USUAL,
+    )
 
 
-def _classifier(name: str, estimator: str, description: str, **more: Any) -> Method:
-    made = _projection(name, estimator, (CLASSES,), description, **more)
-    return replace(made, kind="classifier")
-
-
-def _least_squares(name: str, targets: tuple[str, ...]) -> Method:
-    words = f"least squares model of {name}; l1_ratio=1 is the lasso"
-    params = {"target": name}
-    return _projection(f"ls_{name}", "LeastSquaresProjection", targets, words, params=params)
-
-
-def _several_kernels(name: str, targets: tuple[str, ...]) -> Method:
-    words = f"{name} with several kernels, their weights learned"
-    more: Any = {"params": {"estimator": name}, "views": "kernels"}
-    return _projection(f"kernels_{name}", "MultipleKernelProjection", targets, words, **more)
-
-
-def _hypergraphs(prefix: str, estimator: str, words: str) -> list[Method]:
-    return [
-        _projection(
-            prefix + name, estimator, _BOTH, words.format(expansion), params={"expansion": name}
-        )
-        for name, expansion in _EXPANSIONS.items()
-    ]
-
-
-_GROUPS: Any = {"views": "groups", "needs_views": True}
+# Estimators with a target by name, and their lines.
+_HYPERGRAPHS = "hypergraph spectral learning, {}"
+_LEAST_SQUARES = "LeastSquaresProjection", "least squares model of {}; l1_ratio=1 is the lasso"
+_KERNEL = "KernelHypergraphSpectral", "{} with a kernel"
+_SEVERAL = "MultipleKernelProjection", "{} with several kernels, their weights learned"
+_VIEWS = "the views of --views"
 
 _LIST = [
-    _projection("cca", "CCA", _ANY, "canonical correlation analysis"),
-    _projection("opls", "OrthonormalizedPLS", _ANY, "orthonormalized PLS"),
-    _classifier("lda", "LDA", "linear discriminant analysis"),
-    *_hypergraphs("", "HypergraphSpectral", "hypergraph spectral learning, {}"),
-    _least_squares("cca", _ANY),
-    _least_squares("opls", _ANY),
-    replace(_least_squares("lda", (CLASSES,)), kind="classifier"),
-    *(_least_squares(name, _BOTH) for name in _EXPANSIONS),
-    _projection("mlda", "MultilabelLDA", _BOTH, "class-balanced multi-label LDA"),
-    _projection("canonical_ridge", "CanonicalRidge", _ANY, "anything between CCA and PLS"),
-    _projection("sparse_cca", "SparseCCA", (LABELS,), "CCA with few features"),
-    _projection(
-        "probabilistic_cca", "ProbabilisticCCA", _REAL, "CCA as a model of two views", gaps={}
+    _method("cca", "CCA", _ANY, "canonical correlation analysis"),
+    _method("opls", "OrthonormalizedPLS", _ANY, "orthonormalized PLS"),
+    _method("lda", "LDA", _ONE, "linear discriminant analysis"),
+    *(
+        _method(name, "HypergraphSpectral", _BOTH, _HYPERGRAPHS.format(kind), expansion=name)
+        for name, kind in _EXPANSIONS.items()
     ),
-    _projection(
+    *(
+        _method(f"ls_{name}", _LEAST_SQUARES[0], y, _LEAST_SQUARES[1].format(name), target=name)
+        for name, y in _TARGETS.items()
+    ),
+    _method("mlda", "MultilabelLDA", _BOTH, "class-balanced multi-label LDA"),
+    _method("canonical_ridge", "CanonicalRidge", _ANY, "anything between CCA and PLS"),
+    _method("sparse_cca", "SparseCCA", (LABELS,), "CCA with few features"),
+    _method("probabilistic_cca", "ProbabilisticCCA", _REAL, "CCA as a model of two views"),
+    _method(
         "bayesian_cca",
         "BayesianCCA",
         _REAL,
         "sparse CCA as a model of two views that finds its number of components",
-        gaps={},
     ),
-    _projection(
-        "pls", "PLSRegression", _REAL, "partial least squares (PLS2)", gaps={"algorithm": "nipals"}
-    ),
-    _projection("simpls", "SIMPLS", _REAL, "PLS without deflation of X"),
-    _projection(
+    _method("pls", "PLSRegression", _REAL, "partial least squares (PLS2)"),
+    _method("simpls", "SIMPLS", _REAL, "PLS without deflation of X"),
+    _method(
         "orthogonal_pls", "OrthogonalPLS", _REAL, "PLS after orthogonal signal correction (O-PLS)"
     ),
-    _projection("sparse_pls", "SparsePLS", _REAL, "PLS with few features"),
-    _classifier("plsda", "PLSDA", "PLS for classes"),
-    _classifier("sparse_plsda", "SparsePLSDA", "PLS for classes with few features"),
-    _projection(
-        "pca", "PCA", _BOTH, "principal components, without labels", gaps={"solver": "nipals"}
+    _method("sparse_pls", "SparsePLS", _REAL, "PLS with few features"),
+    _method("plsda", "PLSDA", _ONE, "PLS for classes"),
+    _method("sparse_plsda", "SparsePLSDA", _ONE, "PLS for classes with few features"),
+    _method("pca", "PCA", _BOTH, "principal components, without labels"),
+    _method("multiview_cca", "MultiviewCCA", _BOTH, f"CCA of {_VIEWS}, without labels", "groups"),
+    _method("rgcca", "RGCCA", _BOTH, f"multi-block PLS of {_VIEWS}, towards the labels", "groups"),
+    _method("regec", "ReGEC", _ONE, "nearest plane, one eigenproblem"),
+    _method("gepsvm", "GEPSVM", _ONE, "nearest plane, one per class"),
+    _method("kernel_cca", "KernelCCA", _ANY, "CCA with a kernel"),
+    _method("kernel_opls", "KernelOrthonormalizedPLS", _ANY, "orthonormalized PLS with a kernel"),
+    _method("kernel_lda", "KernelLDA", _ONE, "LDA with a kernel"),
+    *(
+        _method(f"kernel_{name}", _KERNEL[0], _BOTH, _KERNEL[1].format(kind), expansion=name)
+        for name, kind in _EXPANSIONS.items()
     ),
-    _projection(
-        "multiview_cca",
-        "MultiviewCCA",
-        _BOTH,
-        "CCA of the views of --views, without labels",
-        **_GROUPS,
+    *(
+        _method(
+            *(f"kernels_{name}", _SEVERAL[0], _TARGETS[name], _SEVERAL[1].format(name), "kernels"),
+            estimator=name,
+        )
+        for name in ("star", "clique", "cca", "opls")
     ),
-    _projection(
-        "rgcca",
-        "RGCCA",
-        _BOTH,
-        "multi-block PLS of the views of --views, towards the labels",
-        **_GROUPS,
-    ),
-    _classifier("regec", "ReGEC", "nearest plane, one eigenproblem"),
-    _classifier("gepsvm", "GEPSVM", "nearest plane, one per class"),
-    _projection("kernel_cca", "KernelCCA", _ANY, "CCA with a kernel"),
-    _projection(
-        "kernel_opls", "KernelOrthonormalizedPLS", _ANY, "orthonormalized PLS with a kernel"
-    ),
-    _classifier("kernel_lda", "KernelLDA", "LDA with a kernel"),
-    *_hypergraphs("kernel_", "KernelHypergraphSpectral", "{} with a kernel"),
-    _several_kernels("star", _BOTH),
-    _several_kernels("clique", _BOTH),
-    _several_kernels("cca", _ANY),
-    _several_kernels("opls", _ANY),
-    _projection("kernel_pls", "KernelPLS", _REAL, "PLS with a kernel"),
+    _method("kernel_pls", "KernelPLS", _REAL, "PLS with a kernel"),
 ]
 
-_USUAL = ("cca", "opls", "lda", "star", "mlda", "pls", "plsda", "pca", "regec")
-
-METHODS: dict[str, Method] = {m.name: replace(m, usual=m.name in _USUAL) for m in _LIST}
+METHODS: dict[str, Method] = {m.name: m for m in _LIST}
 
 
 def comparable(target: str, views: bool = False, gaps: bool = False) -> list[str]:

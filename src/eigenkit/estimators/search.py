@@ -5,35 +5,43 @@ A whole grid costs little more than one fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.estimators._alphas import alpha_path, check_alphas, check_has_alpha
-from eigenkit.estimators._block_folds import FoldSums, refuse_groups
+from eigenkit.data import Centered
+from eigenkit.estimators._alphas import (
+    ONE_FOLD,
+    alpha_path,
+    best_of,
+    check_alphas,
+    check_has_alpha,
+    one_standard_error,
+)
+from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._described import described
-from eigenkit.estimators._folds import (
-    ONE_FOLD,
-    CrossValidated,
-    Samples,
-    Search,
-    best_of,
-    one_standard_error,
-    score_table,
-)
+from eigenkit.estimators._folds import CrossValidated, Samples, Search, score_table
 from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
-from eigenkit.moments import Blocks, Rows
+from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows
 from eigenkit.numerics.costs import fits
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_real, checked, shown, what_is
-from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
+from eigenkit.solvers.component_cv import (
+    Linear,
+    Problem,
+    fold_errors,
+    linear_model,
+    staged_squares,
+    whole_gram,
+)
 from eigenkit.solvers.deflation import Components
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
@@ -53,10 +61,9 @@ class AlphaSearchCV(Search):
         Its alpha is replaced; everything else is kept.
     alphas : sequence of float
         The grid.
-    cv : int, splitter or iterable, optional
-        As in scikit-learn's GridSearchCV; 5 folds by default. For :class:`RowBlocks` a number:
-        folds are drawn within the blocks. Folds of a 0/1 label matrix
-        keep the share of every label (:class:`~eigenkit.evaluation.LabelStratifiedKFold`).
+    {cv}
+        Folds of a 0/1 label matrix keep the share of every label
+        (:class:`~eigenkit.evaluation.LabelStratifiedKFold`).
     scoring : str or callable, optional
         What to maximize: a scorer of the head, or of the projection itself where it
         predicts. By default their own ``score``.
@@ -216,6 +223,53 @@ def l1_path(
     return _l1_path(problem.pencil, method, n_alphas, check_real("tol", tol), max_iter)
 
 
+@dataclass(frozen=True)
+class _FoldSums:
+    """The rows of every fold, and their sums; together they are the whole sample."""
+
+    rows: list[BlockedRows]
+    sums: list[Factor]
+    whole: ClassVar[Rows | None] = None
+
+    @classmethod
+    def of(cls, reader: Any, folds: Iterable[Any], *given: Any) -> _FoldSums:
+        """Blocks of every fold, as ``reader`` reads them; each row is summed up once."""
+        rows = [blocked_rows(reader, test, *given) for _, test in folds]
+        try:
+            return cls(rows, [each.summary(RESPONSES) for each in rows])
+        except ValueError as error:
+            raise ValueError(f"one of the {len(rows)} folds cannot be used: {error}") from error
+
+    def sides(self) -> tuple[Centered, Centered]:
+        """X and Y as centred data of the same products."""
+        return reduce(Factor.merge, self.sums).sides()
+
+    @property
+    def fewest(self) -> int:
+        """The smallest number of rows that a fold is fitted on."""
+        sizes = [each.n_rows for each in self.sums]
+        return sum(sizes) - max(sizes)
+
+    def errors(self, scale: tuple[bool, bool], l: int, deflation: str, unit: float) -> Array:
+        """As :func:`~eigenkit.solvers.component_cv.fold_errors`, in a unit of y."""
+        errors = np.empty((len(self.rows), l + 1))
+        for i, rows in enumerate(self.rows):
+            others = reduce(Factor.merge, [*self.sums[:i], *self.sums[i + 1 :]])
+            model = linear_model(*others.sides(), scale, l, deflation)
+            squares, size = rows.passes.run(_squares, model, l, unit)
+            errors[i] = squares / size
+        return errors
+
+
+def _squares(blocks: Iterable[Any], model: Linear, l: int, unit: float) -> tuple[Array, int]:
+    """Squared errors of all rows, which count alike, and the number of entries of Y."""
+    squares, size = np.zeros(l + 1), 0
+    for X, Y, _ in blocks:
+        squares += staged_squares(model, X, Y, l, unit)
+        size += Y.size
+    return squares, size
+
+
 @described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
@@ -229,14 +283,11 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
     n_components : int or None
         The largest number of components to try (at most the number of features and one less
         than the samples of a fold); None for all.
-    cv : int, splitter or iterable
-        As in scikit-learn; None is 5 folds. For :class:`RowBlocks` a number: folds are drawn within
-        the blocks.
+    {cv}
     rule : {"one_standard_error", "min"}
         The fewest components whose error is within one standard error of the least, or those
         of the least error, for which a single fold is enough.
-    scale : bool or (bool, bool)
-        Whether to divide X and y by the standard deviations of their columns.
+    {scale}
 
     Attributes
     ----------
@@ -278,40 +329,45 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         self.rule = rule
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Any:
+        sample_weight, to_splitter = self._routed(X, sample_weight, groups)
         if isinstance(X, Blocks):
-            refuse_groups(groups)
             reader = PLSRegression(scale=self.scale)
-            self._split_: Any = FoldSums.of(reader, X, self.cv, y, sample_weight)
+            self._split_: Any = _FoldSums.of(reader, self._block_folds(X), y, sample_weight)
             like(reader, self)
             return self._split_
-        sample_weight, to_splitter = self._routed(sample_weight, groups)
-        rows = super()._sample(X, y, sample_weight)
-        self._split_ = self._weighted_splits(rows, to_splitter)
+        rows: Rows = super()._sample(X, y, sample_weight)
+        Y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
+        splits = self._splits(rows.X, Y, rows.weight, to_splitter)
+        place = np.cumsum(rows.weights() > 0) - 1  # rows of zero weight are in no fold
+        folds = [(place[train], place[test]) for train, test in splits]
+        folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
+        if not folds:
+            raise ValueError(f"cv={shown(self.cv)} gives no fold with rows in it.")
+        if len(folds) < 2 and self.rule != "min":
+            raise ValueError(f"cv={shown(self.cv)} gives 1 fold with rows in it. {ONE_FOLD}")
+        self._split_ = folds
         return rows
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        rows = pair.rows
-        folds = self._split_
+        rows, folds, G = pair.rows, self._split_, None
         del self._split_  # not a part of the model
         # Squared errors of responses in extreme units would leave the range of numbers.
         unit = float(power_of_two(np.max(np.abs(rows.Y))))
-        if isinstance(folds, FoldSums):
+        if isinstance(folds, _FoldSums):
             l = min(l, folds.fewest - 1)
-            chosen = max(1, self._choose(folds.errors(scale, l, self._deflation, unit), unit))
-            return decomposed(pair.X, pair.Y, scale, chosen, self._deflation)
-        l = min(l, min(len(train) for train, _ in folds) - 1)
-        problem = Problem(replace(rows, Y=rows.Y / unit), scale, l, self._deflation)
-        G = whole_gram(pair.X, l, len(folds))
-        chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
-        return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
-
-    def _choose(self, errors: Array, unit: float) -> int:
+            errors = folds.errors(scale, l, self._deflation, unit)
+        else:
+            l = min(l, min(len(train) for train, _ in folds) - 1)
+            problem = Problem(replace(rows, Y=rows.Y / unit), scale, l, self._deflation)
+            G = whole_gram(pair.X, l, len(folds))
+            errors = fold_errors(problem, folds, pair.X, G)
         with np.errstate(over="ignore", under="ignore"):
             self.fold_errors_ = errors * unit * unit
         least = int(np.argmin(errors.mean(axis=0)))
         fewest = one_standard_error(errors) if len(errors) > 1 else least
         self.n_components_min_, self.n_components_one_standard_error_ = least, fewest
-        return least if self.rule == "min" else fewest
+        chosen = max(1, least if self.rule == "min" else fewest)
+        return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
 
     def _report(self, solution: Fit) -> Report:
         chosen = f"n_components={self.n_components_}, chosen by cross-validation"
@@ -323,23 +379,5 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
 
     def _check_found(self, found: Components, wanted: int) -> None:
         super()._check_found(found, min(wanted, len(found)))
-
-    def _weighted_splits(
-        self, rows: Rows, to_splitter: dict[str, Any]
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The folds, counted among the rows that have a weight."""
-        y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
-        keep = np.ones(len(y), bool) if rows.weight is None else rows.weight > 0
-        place = np.cumsum(keep) - 1  # rows of zero weight are in no fold
-        folds = [
-            (place[train], place[test])
-            for train, test in self._splits(rows.X, y, rows.weight, to_splitter)
-        ]
-        folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
-        if not folds:
-            raise ValueError(f"cv={shown(self.cv)} gives no fold with rows in it.")
-        if len(folds) < 2 and self.rule != "min":
-            raise ValueError(f"cv={shown(self.cv)} gives 1 fold with rows in it. {ONE_FOLD}")
-        return folds
 
     _y_scores = PLSRegression._y_scores

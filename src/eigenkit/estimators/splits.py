@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 
-from eigenkit.estimators._encoding import as_labels, check_groups
+from eigenkit.estimators._encoding import as_labels, check_groups, indicator_matrix
 from eigenkit.estimators._validation import numbers_in
 from eigenkit.numerics.linalg import ratio
 from eigenkit.shell import random_of, refuse
@@ -135,8 +135,8 @@ def _incidence(Y: Any) -> sparse.csr_array:
     Y = Y if sparse.issparse(Y) else as_labels(Y, "Y")
     if Y.ndim != 2:
         raise ValueError(f"Y has {Y.ndim} dimensions: give a 0/1 matrix with a row per sample.")
-    J = sparse.csr_array(Y if sparse.issparse(Y) else Y != 0)
-    J.eliminate_zeros()
+    # Comparing brings the entries of J into order, which are not to be the caller's.
+    J = sparse.csr_array(Y, copy=True) if sparse.issparse(Y) else sparse.csr_array(Y != 0)
     return sparse.csr_array(J != 0, dtype=np.float64)
 
 
@@ -219,16 +219,13 @@ class LabelStratifiedKFold(BaseEstimator):
 
 def _as_indicator(y: Any) -> sparse.csr_array:
     """A 0/1 matrix of labels, or of the classes of a vector."""
-    if sparse.issparse(y):
-        return _incidence(y)
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] > 1:
+    y = y if sparse.issparse(y) else np.asarray(y)
+    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         return _incidence(y)
     if type_of_target(y) not in ("binary", "multiclass"):
         raise ValueError("y holds measurements: LabelStratifiedKFold balances classes or labels.")
-    _, index = np.unique(y.ravel(), return_inverse=True)
-    ones = np.ones(len(index))
-    return sparse.csr_array((ones, (np.arange(len(index)), index)))
+    classes, index = np.unique(y.ravel(), return_inverse=True)
+    return indicator_matrix(index, len(classes))
 
 
 # -- folds and partitions -------------------------------------------------------------------
@@ -249,7 +246,7 @@ def k_fold(
     if stratified or groups is not None:
         part = stratify(Y if stratified else Y[:, :0], [1.0] * n_folds, rng, groups)
     else:
-        part = at_random(len(Y), n_folds, rng)
+        part = rng.permutation(len(Y)) % n_folds  # sizes differ by one at most
     return splits_of(part, n_folds)
 
 
@@ -277,11 +274,6 @@ def splits_of(part: np.ndarray, n_folds: int) -> Iterator[Split]:
     """(train, test) row numbers, by the fold of every row."""
     for fold in range(n_folds):
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-
-
-def at_random(n: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """The fold of each of n rows, at random; sizes differ by one at most."""
-    return rng.permutation(n) % n_folds
 
 
 def dealt(y: np.ndarray | None, n: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:

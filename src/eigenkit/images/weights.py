@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import CenteredKernel
-from eigenkit.estimators.splits import at_random, k_fold, splits_of
+from eigenkit.estimators.splits import k_fold, splits_of
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.images.kernels import (
@@ -280,7 +280,8 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
         return k_fold(Y, folds, np.random.default_rng(seed))
     names, inside = np.unique(groups, return_inverse=True)
     folds = min(folds, len(names))
-    return splits_of(at_random(len(names), folds, np.random.default_rng(seed))[inside], folds)
+    part = np.random.default_rng(seed).permutation(len(names)) % folds
+    return splits_of(part[inside], folds)
 
 
 # -- new sets with views that no training set shows ---------------------------------------

@@ -16,20 +16,15 @@ from eigenkit.kernels.checks import (
 )
 from eigenkit.kernels.functions import (
     KERNELS,
-    CombinedKernel,
     Kernel,
     KernelRows,
     PrecomputedKernel,
-    gaussian,
-    kernel_distances,
-    near_zero,
     rounding,
 )
 
 __all__ = [
     "KERNELS",
     "PRECOMPUTED",
-    "CombinedKernel",
     "Kernel",
     "KernelRows",
     "PrecomputedKernel",
@@ -38,10 +33,7 @@ __all__ = [
     "check_precomputed",
     "check_square",
     "checked_kernel",
-    "gaussian",
-    "kernel_distances",
     "landmark_map",
-    "near_zero",
     "pivots",
     "rounding",
 ]

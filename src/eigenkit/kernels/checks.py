@@ -123,7 +123,9 @@ def pivots(
     G = np.empty((len(residual), rank), order="F")
     chosen: list[int] = []
     while len(chosen) < rank:
-        candidates = _distinct(residual, DEPENDENT * np.max(diagonal))[:block]
+        order = np.argsort(-residual, kind="stable")
+        steps = -np.diff(residual[order], prepend=np.inf)
+        candidates = order[steps > DEPENDENT * np.max(diagonal)][:block]
         if residual[candidates[0]] <= floor:
             break
         done = G[:, : len(chosen)]
@@ -135,13 +137,6 @@ def pivots(
             "use another kernel or parameters."
         )
     return np.array(chosen, dtype=np.intp)
-
-
-def _distinct(residual: Array, close: float) -> np.ndarray:
-    """The samples by decreasing residuals; only the first of those that are close."""
-    order = np.argsort(-residual, kind="stable")
-    steps = -np.diff(residual[order], prepend=np.inf)
-    return np.asarray(order[steps > close])
 
 
 def _pivots_in_block(

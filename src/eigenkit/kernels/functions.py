@@ -110,14 +110,10 @@ class Kernel:
         shift = _shift(X, weight) if self.kernel in _TRANSLATED else None
         return replace(self, gamma=gamma, shift=shift, params=params, columns=columns)
 
-    def unshifted(self) -> Kernel:
-        """The kernel that was fitted, without a shift where that would change its values."""
-        return replace(self, shift=None) if self.kernel == "linear" else self
-
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """The kernel between the rows of X and those of Y (X itself by default), in float64."""
-        X = self._prepared(X)
-        Y = None if Y is None else self._prepared(Y)
+        X = self.prepared(X)
+        Y = None if Y is None else self.prepared(Y)
         if callable(self.kernel):
             return _called(self.kernel, X, X if Y is None else Y, self.params or {})
         if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
@@ -148,7 +144,8 @@ class Kernel:
     def _seen(self, X: Any) -> Any:
         return X if self.columns is None else X[:, self.columns]
 
-    def _prepared(self, X: Any) -> Any:
+    def prepared(self, X: Any) -> Any:
+        """What a named kernel is computed from: its columns of X in float64, less the shift."""
         X = self._seen(X)
         if callable(self.kernel):
             return X
@@ -156,24 +153,9 @@ class Kernel:
         if self.shift is None:
             return X
         with np.errstate(over="ignore"):  # what becomes infinite is refused with the kernel
-            return _moved(X, self.shift)
-
-
-def near_zero(X: Any) -> Any:
-    """X in float64 without the means of its columns, of sparse ones where most is stored.
-
-    Differences of rows stay as they are.
-    """
-    X, shift = X.astype(np.float64, copy=False), _shift(X, None)
-    return X if shift is None else _moved(X, shift)
-
-
-def kernel_distances(K: Array) -> Array:
-    """sqrt(k(x, x) + k(y, y) - 2 k(x, y)) of all pairs of samples."""
-    own = np.asarray(K.diagonal(), dtype=np.float64)
-    squares = own[:, None] + own - 2.0 * K
-    np.fill_diagonal(squares, 0.0)
-    return np.sqrt(np.maximum(squares, 0.0))
+            if sparse.issparse(X):  # little is filled in: most of the columns that move is stored
+                return shifted(sparse.csr_array(X), self.shift)
+            return X - self.shift
 
 
 def _shift(X: Any, weight: Array | None) -> Array | None:
@@ -192,11 +174,6 @@ def _shift(X: Any, weight: Array | None) -> Array | None:
             total = np.bincount(X.indices, entry * X.data, minlength=d)
             mean = np.where(most, total / np.where(most, stored, 1.0), 0.0)
     return np.where(np.isfinite(mean), mean, 0.0)
-
-
-def _moved(X: Any, shift: Array) -> Any:
-    """X - 1 shift'; of sparse X little is filled in, as most of the columns that move is stored."""
-    return shifted(sparse.csr_array(X), shift) if sparse.issparse(X) else X - shift
 
 
 def _scale_gamma(X: Any, weight: Array | None) -> float:
@@ -248,47 +225,26 @@ def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:
             K = X @ (2 * gamma * Y.T)
             K -= a[:, None]
             K -= b
-        else:
-            K = -_scaled_distances(X, Y, gamma)
+        else:  # from differences; the unit keeps 0 and infinity right where squares overflow
+            unit = float(power_of_two(max(np.abs(X).max(), np.abs(Y).max())))
+            K = -scipy.spatial.distance.cdist(X / unit, Y / unit, "sqeuclidean")
+            for factor in (unit, unit, gamma):
+                K *= factor
         np.minimum(K, 0.0, out=K)
         if Y is X:
             K.flat[:: len(K) + 1] = 0.0
         return np.exp(K, out=K)
 
 
-def _scaled_distances(X: Array, Y: Array, gamma: float) -> Array:
-    """gamma |x - y|^2 from differences, where squares may overflow: 0 and infinity stay right."""
-    unit = float(power_of_two(max(np.abs(X).max(), np.abs(Y).max())))
-    D = scipy.spatial.distance.cdist(X / unit, Y / unit, "sqeuclidean")
-    for factor in (unit, unit, gamma):
-        D *= factor
-    return np.asarray(D)
-
-
 class PrecomputedKernel:
     """Inner products that the user has computed: samples are rows of them, Y their columns."""
 
     positive = False
-    gamma = None
+    kernel = gamma = None
 
     def __call__(self, X: Any, Y: Any) -> Array:
         """Columns Y (indices of training samples) of the rows X."""
         return np.asarray(X[:, Y], dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class CombinedKernel:
-    """The weighted sum of several kernels."""
-
-    kernels: tuple[Kernel, ...]
-    weights: tuple[float, ...]
-
-    def __call__(self, X: Any, Y: Any = None) -> Array:
-        terms = [(k, w) for k, w in zip(self.kernels, self.weights, strict=True) if w > 0]
-        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
-        for kernel, weight in terms:
-            total += weight * kernel(X, Y)
-        return total
 
 
 class KernelRows:
@@ -315,38 +271,34 @@ def rounding(kernel: Kernel, X: Any, K: Array, weight: Array) -> float:
 
     Zero for kernels without a name, and where squares of X leave the range of floating point.
     """
-    if not isinstance(kernel.kernel, str):
+    name = kernel.kernel
+    if not isinstance(name, str):
         return 0.0
-    X, eps = kernel._seen(X), precision(X)
-    X = X.astype(np.float64, copy=False)
+    eps, X = precision(X), kernel._seen(X).astype(np.float64, copy=False)
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        found, name = _bound(kernel, X, weight, eps), kernel.kernel
+        if name in ("linear", "rbf"):
+            # The features are the samples, or their distances are bounded by those of the samples.
+            widen = 1.0 if name == "linear" else 2 * kernel.gamma
+            found = float(widen * np.max(grain(weight @ _squared(X), len(weight), eps)) ** 2)
+        else:
+            # Their sum is far above the norm: half of the step is enough. Those of the Laplacian
+            # kernel are in directions of their own, as the steps of a random walk are.
+            moves = weight * _moves(kernel, X, step(eps) / 2)
+            found = float(np.max(moves) if name == "laplacian" else np.sum(moves))
         if name in ("rbf", "chi2", "laplacian") and found > eps * len(K):
             # Else the kernel's own rounding is larger.
-            found = min(found, _change(K, weight, found, 1.0 if name == "laplacian" else 0.5))
-    return float(found) if np.isfinite(found) else 0.0
+            found = min(found, _change(K, weight, found, squared=name != "laplacian"))
+    return found if np.isfinite(found) else 0.0
 
 
-def _bound(kernel: Kernel, X: Any, weight: Array, eps: float) -> float:
-    """The square of the norm of all moves, from above."""
-    if kernel.kernel in ("linear", "rbf"):
-        # The features are the samples, or their distances are bounded by those of the samples.
-        widen = 1.0 if kernel.kernel == "linear" else 2 * kernel.gamma
-        return float(widen * np.max(grain(weight @ _squared(X), len(weight), eps)) ** 2)
-    # Their sum is far above the norm: half of the step is enough. Those of the Laplacian kernel
-    # are in directions of their own, as the steps of a random walk are.
-    moves = weight * _moves(kernel, X, step(eps) / 2)
-    return float(np.max(moves) if kernel.kernel == "laplacian" else np.sum(moves))
-
-
-def _change(K: Array, weight: Array, square: float, power: float) -> float:
+def _change(K: Array, weight: Array, square: float, *, squared: bool) -> float:
     """How much K = exp(-u) changes, as a matrix, if features move so far.
 
-    The root of u (``power`` 0.5), or u itself, changes by no more than the features move:
-    samples that are far apart stay far apart.
+    u, or its root where it is ``squared``, changes by no more than the features move: samples that
+    are far apart stay far apart.
     """
     u = -np.log(np.maximum(K, np.finfo(np.float64).tiny))
-    change = K * (np.sqrt(square / weight.sum() * u) * 2 if power == 0.5 else square)
+    change = K * (np.sqrt(square / weight.sum() * u) * 2 if squared else square)
     np.fill_diagonal(change, 0.0)
     root = np.sqrt(weight)
     return float(np.linalg.norm(change * root * root[:, None]))

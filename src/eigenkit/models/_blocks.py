@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words, readable, tabular
-from eigenkit.estimators.splits import at_random
 from eigenkit.files import Block, FileError, Source, Target
 from eigenkit.files._common import size
 from eigenkit.files._reading import are_names, rows_per_block
@@ -103,7 +102,7 @@ def drawn(n: int, seed: int) -> Assigned:
     def assigned(p: int, b: int, there: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng([seed, p, b])
         folds = np.full(len(there), -1)
-        folds[there] = at_random(int(there.sum()), n, rng)
+        folds[there] = rng.permutation(int(there.sum())) % n
         # If all small blocks began with the same fold, that would have the most rows.
         folds[there] = (folds[there] + rng.integers(n)) % n
         return folds
