@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import SCALABLE, Centered, Rescaled, project
+from eigenkit.data import SCALABLE, Centered, Rescaled
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._encoding import check_numeric_Y
-from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
+from eigenkit.estimators._gaps import SkipsGaps
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary
 from eigenkit.exceptions import DegenerateDataWarning
@@ -23,7 +22,6 @@ from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, shown
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
-from eigenkit.solvers.nipals import skip_missing_scores
 
 NOTHING_SHARED = "X'y is zero up to rounding: X and y have nothing in common."
 TOO_FAR_APART = (
@@ -71,7 +69,7 @@ class Fit:
         return replace(self.components.report, products=self.X.products)
 
 
-class CrossDecomposition(BothSides):
+class CrossDecomposition(SkipsGaps, BothSides):
     """Base class of the PLS family: checks X and y, decomposes X'Y and keeps the results."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
@@ -97,21 +95,10 @@ class CrossDecomposition(BothSides):
             )
         return bool(pair[0]), bool(pair[1])
 
-    @property
-    def _iterates(self) -> bool:
-        """Whether X itself is deflated, as NIPALS does, where that can be asked for."""
-        return bool(getattr(self, "algorithm", None) == "nipals")
-
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         if reset:
             self._one_response_ = y.ndim == 1
         return check_numeric_Y(y, n, SCALABLE)
-
-    def _check_X(self, X: Any, **how: Any) -> Any:
-        """X, with gaps (NaN) if the algorithm can skip them."""
-        if not self._iterates:
-            return super()._check_X(X, **how)
-        return check_gaps(self, X, "algorithm", "kernel", **how)
 
     _take = BothSides._rows  # rows without a weight have scores too
 
@@ -120,14 +107,9 @@ class CrossDecomposition(BothSides):
             X, Y = sample.sides()
             return Pair(None, Rows(X.toarray(), Y.toarray(), None), None, X, Y)
         rows = sample.positive()
-        observed = self._observed(rows.X)
-        X = rows.X if observed is None else filled(rows, observed)
-        Z, Y = Centered(X, rows.weight), Centered(rows.Y, rows.weight)
+        whole, observed = self._without_gaps(rows)
+        Z, Y = Centered(whole.X, rows.weight), Centered(rows.Y, rows.weight)
         return Pair(sample, rows, observed, Z, Y)
-
-    def _observed(self, X: Any) -> np.ndarray | None:
-        """Which entries of X are there; None where all are."""
-        return observed_entries(X) if self._iterates else None
 
     def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
         l = self._n_wanted(problem.rows, problem.X.n_samples)
@@ -253,27 +235,11 @@ class CrossDecomposition(BothSides):
         """``x_rotations_`` by rows, for features that are not scaled."""
         return np.asarray((self.x_rotations_ / self.x_std_[:, None]).T)
 
-    def _x_scores(self, X: Any) -> Array:
-        observed = self._observed(X)
-        if observed is None:
-            return project(X, self.mean_, self.components_.T)
-        centred = np.where(observed, X - self.x_mean_, 0.0) / self.x_std_
-        return np.asarray(
-            self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))
-        )
-
-    def _projected(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._x_scores(self._check_X(X, reset=False))
+    def _axes(self) -> tuple[Array, Array, Array]:
+        return self.x_std_, self.x_weights_, self.x_loadings_
 
     def _scores_of_y(self, Y: Any) -> Array:
         return np.asarray((Y - self.y_mean_) / self.y_std_ @ self.y_rotations_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._iterates
-        tags.input_tags.allow_nan = self._iterates
-        return tags
 
 
 def decomposed(

@@ -87,7 +87,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         fitted = "the number that was fitted"
         l = check_at_most("n_components", n_components, self.n_components_, fitted)
         self._check_nested(l, ValueError)
-        X = self._check_X(X, reset=False)
+        X = self._features(X)
         if self._observed(X) is not None:
             T = self._x_scores(X)[:, :l]
             return self._shaped(T @ self.y_loadings_[:, :l].T * self.y_std_ + self.intercept_)
