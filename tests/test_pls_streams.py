@@ -256,4 +256,4 @@ def test_a_stream_for_nipals_takes_no_gaps(rng, cls):
         model.partial_fit(holed, Y)
     np.testing.assert_array_equal(model.coef_, before)
     with pytest.raises(ValueError, match="X contains NaN"):
-        cls(1, algorithm="nipals").fit(RowBlocks([(holed, Y)]))
+        cls(1, algorithm="nipals").fit(RowBlocks(lambda: [(holed, Y)]))

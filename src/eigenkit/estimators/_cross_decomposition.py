@@ -32,26 +32,16 @@ TOO_FAR_APART = (
 
 @dataclass(frozen=True)
 class Pair:
-    """X and y as centred data, and the ``rows`` of positive weight that they come from.
+    """X and y as centred data, of the rows of positive weight.
 
-    ``given`` holds all rows, also those of zero weight. A stream keeps none (None); its ``rows``
-    are those of a factor with the same products. ``observed`` says which entries of X are there;
-    it is None where none is missing.
+    ``given`` holds all rows, also those of zero weight; a stream keeps none (None). ``observed``
+    says which entries of X are there; it is None where none is missing.
     """
 
     given: Rows | None
-    rows: Rows
     observed: np.ndarray | None
     X: Centered
     Y: Centered
-
-    def coded(self, M: Array) -> Centered:
-        """Y M as centred data."""
-        if self.given is not None:
-            return Centered(self.rows.Y @ M, self.rows.weight)
-        Y = self.Y
-        one = Y.one
-        return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples, Y.eps)
 
 
 @dataclass(frozen=True)
@@ -104,15 +94,13 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     def _state(self, sample: Any) -> Pair:
         if sample.whole is None:
-            X, Y = sample.sides()
-            return Pair(None, Rows(X.toarray(), Y.toarray(), None), None, X, Y)
-        rows = sample.positive()
-        whole, observed = self._without_gaps(rows)
-        Z, Y = Centered(whole.X, rows.weight), Centered(rows.Y, rows.weight)
-        return Pair(sample, rows, observed, Z, Y)
+            return Pair(None, None, *sample.sides())
+        rows, observed = self._without_gaps(sample.positive())
+        return Pair(sample, observed, *rows.sides())
 
     def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
-        l = self._n_wanted(problem.rows, problem.X.n_samples)
+        X, Y = problem.X, problem.Y
+        l = self._n_wanted(X.n_samples, X.shape[1], Y.shape[1])
         fit = self._decompose(problem, settings, l)
         self._check_found(fit.components, l)
         return fit
@@ -120,9 +108,7 @@ class CrossDecomposition(SkipsGaps, BothSides):
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         return decomposed(pair.X, pair.Y, scale, l, self._deflation)
 
-    def _n_wanted(self, rows: Rows, n: int) -> int:
-        d = rows.X.shape[1]
-        k = rows.Y.shape[1]
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
         both = self._deflation in ("canonical", "svd")
         bound = min(n, d, k) if both else min(n, d)
         sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
@@ -172,32 +158,29 @@ class CrossDecomposition(SkipsGaps, BothSides):
                 y_explained_variance_ratio_=found.y_taken / fit.squares[1],
             )
         self._keep_spread(problem, fit)
-        if self._deflation == "canonical":
-            self._keep_shares(problem, fit)
         self._keep_more(problem, fit)
         self._keep_scores(problem, fit)
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
-        """What brings the scores of X to unit covariance, and how many samples it is known from."""
+        """What brings the scores of X to unit covariance, and how many samples it is known from.
+
+        Where y is deflated by its own scores, also how much of it those of X explain.
+        """
         X, found, unit = fit.X, fit.components, fit.X.unit
+        T = np.empty((0, 0))
+        if pair.given is not None and pair.observed is not None:
+            T = X.weighted(self._x_scores(pair.given.positive().X)) * unit
+        elif self._deflation in ("canonical", "svd"):
+            T = X.matmat(found.x_rotations)
         if pair.observed is not None or self._deflation == "svd":  # scores overlap
-            white = whitener(self._weighted_scores(pair, fit)) * unit
+            white = whitener(T) * unit
         else:
             white = np.diag(unit / np.sqrt(found.x_norms))
         self._score_whitener_ = self._cast(white * np.sqrt(X.freedom))
         self._n_samples_ = float(X.total / X.one)
-
-    def _weighted_scores(self, pair: Pair, fit: Fit) -> Array:
-        """The scores of X in the unit of its block, times the roots of the weights."""
-        if pair.observed is not None:
-            return fit.X.weighted(self._x_scores(pair.rows.X)) * fit.X.unit
-        return fit.X.matmat(fit.components.x_rotations)
-
-    def _keep_shares(self, pair: Pair, fit: Fit) -> None:
-        """How much of y the scores of X explain, where y is deflated by its own scores."""
-        T = self._weighted_scores(pair, fit)
-        explained = np.sum((fit.Y.toarray().T @ T) ** 2, axis=0) / np.sum(T**2, axis=0)
-        self._y_explained_by_x_ = self._cast(explained / fit.squares[1])
+        if self._deflation == "canonical":
+            explained = np.sum((fit.Y.toarray().T @ T) ** 2, axis=0) / np.sum(T**2, axis=0)
+            self._y_explained_by_x_ = self._cast(explained / fit.squares[1])
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
@@ -205,7 +188,7 @@ class CrossDecomposition(SkipsGaps, BothSides):
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         if pair.given is None:
             return
-        if pair.rows is pair.given and pair.observed is None:
+        if pair.X.shape[0] == pair.given.n_rows and pair.observed is None:
             T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations / fit.X.unit))
         else:
             T = self._scores_of_all(pair.given.X)

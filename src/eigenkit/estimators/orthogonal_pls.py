@@ -93,10 +93,9 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
         scale: tuple[bool, bool] = super()._settings()
         return scale
 
-    def _n_wanted(self, rows: Any, n: int) -> int:
-        bound = min(n, rows.X.shape[1], rows.Y.shape[1])
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
         what = "the number of responses or features"
-        return check_at_most("n_components", self.n_components, bound, what)
+        return check_at_most("n_components", self.n_components, min(n, d, k), what)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X, Y, cross = rescaled(pair.X, pair.Y, scale, l)

@@ -296,17 +296,18 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         return super()._settings()
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        rows = pair.rows
         folds = self._split_
         del self._split_  # not a part of the model
+        responses = pair.Y.toarray() if pair.given is None else pair.given.positive().Y
         # Squared errors of responses in extreme units would leave the range of numbers.
-        unit = float(power_of_two(np.max(np.abs(rows.Y))))
-        if isinstance(folds, FoldSums):
+        unit = float(power_of_two(np.max(np.abs(responses))))
+        if pair.given is None:
             l = min(l, folds.fewest - 1)
             chosen = max(1, self._choose(folds.errors(scale, l, self._deflation, unit), unit))
             return decomposed(pair.X, pair.Y, scale, chosen, self._deflation)
         l = min(l, min(len(train) for train, _ in folds) - 1)
-        problem = Problem(replace(rows, Y=rows.Y / unit), scale, l, self._deflation)
+        rows = replace(pair.given.positive(), Y=responses / unit)
+        problem = Problem(rows, scale, l, self._deflation)
         G = whole_gram(pair.X, l, len(folds))
         chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
         return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
@@ -323,8 +324,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         chosen = f"n_components={self.n_components_}, chosen by cross-validation"
         return super()._report(solution).noting(chosen)
 
-    def _n_wanted(self, rows: Rows, n: int) -> int:
-        bound = min(n, rows.X.shape[1])
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
+        bound = min(n, d)
         return int(bound if self.n_components is None else min(bound, int(self.n_components)))
 
     def _check_found(self, found: Components, wanted: int) -> None:
