@@ -1,6 +1,5 @@
 from ._alphas import alpha_path as alpha_path
 from ._estimator import Projection as Projection
-from .bayesian_cca import BayesianCCA as BayesianCCA
 from .cca import (
     CCA as CCA,
     CanonicalRidge as CanonicalRidge,
@@ -20,6 +19,7 @@ from .kernel import (
     KernelPLS as KernelPLS,
 )
 from .kernel_pca import KernelPCA as KernelPCA
+from .latent_cca import BayesianCCA as BayesianCCA, ProbabilisticCCA as ProbabilisticCCA
 from .lda import LDA as LDA
 from .least_squares import LeastSquaresProjection as LeastSquaresProjection
 from .many_labels import ManyLabelClassifier as ManyLabelClassifier
@@ -40,7 +40,6 @@ from .pls import (
     PLSRegression as PLSRegression,
 )
 from .plsda import PLSDA as PLSDA
-from .probabilistic_cca import ProbabilisticCCA as ProbabilisticCCA
 from .rgcca import RGCCA as RGCCA
 from .search import (
     AlphaSearchCV as AlphaSearchCV,

@@ -16,6 +16,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary, check_X, counted
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS
@@ -74,11 +75,17 @@ class Sides:
             raise SingularView(0, -1) from None
 
 
-def growing(what: str, change: float) -> str:
-    """How an iteration ended that ran out of steps; a single value has no change yet."""
-    if not np.isfinite(change):
-        return f"before it was known how {what} grows"
-    return f"while {what} still grew by {change:.1e}"
+def settled(model: Any, who: str, what: str, change: float) -> bool:
+    """Whether the last step of ``who`` gained no more than ``tol``; warns if it did."""
+    if change <= model.tol:
+        return True
+    end = f"while {what} still grew by {change:.1e}"
+    if not np.isfinite(change):  # a single value has no change yet
+        end = f"before it was known how {what} grows"
+    warn_of_stopping(
+        f"{who} stopped after max_iter={model.max_iter} steps {end}: increase max_iter or tol"
+    )
+    return False
 
 
 @described
@@ -88,9 +95,6 @@ class TwoViewDensity(Streaming, BothSides):
     mean_, y_mean_, components_, x_loadings_, y_loadings_, n_components_ = results(6)
     x_noise_covariance_, y_noise_covariance_, canonical_correlations_, n_iter_ = results(4)
     _parts_, _scale_, _n_samples_ = results(3)
-
-    def _keep_more(self) -> None:
-        """Further attributes of a subclass, in the units of the data."""
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -167,7 +171,6 @@ class TwoViewDensity(Streaming, BothSides):
             y_noise_covariance_=noise[d:, d:],
         )
         self.n_components_ = W.shape[1]
-        self._keep_more()
 
     @property
     def _model(self) -> TwoViews:
