@@ -30,7 +30,6 @@ from .multilabel import (
 )
 from .multiple_kernels import MultipleKernelProjection as MultipleKernelProjection
 from .multiview import MultiviewCCA as MultiviewCCA
-from .orthogonal_pls import OrthogonalPLS as OrthogonalPLS
 from .pca import PCA as PCA
 from .planes import GEPSVM as GEPSVM, ReGEC as ReGEC
 from .pls import (
@@ -46,9 +45,13 @@ from .search import (
     PLSRegressionCV as PLSRegressionCV,
     l1_path as l1_path,
 )
+from .selective_pls import (
+    OrthogonalPLS as OrthogonalPLS,
+    SparsePLS as SparsePLS,
+    SparsePLSDA as SparsePLSDA,
+)
 from .shrinkage import (
     ShrinkageRegression as ShrinkageRegression,
     shrinkage_factors as shrinkage_factors,
 )
 from .sparse_cca import SparseCCA as SparseCCA
-from .sparse_pls import SparsePLS as SparsePLS, SparsePLSDA as SparsePLSDA

@@ -140,19 +140,18 @@ class TwoViewDensity(Streaming, BothSides):
         X = views.X.multiply(1 / s_x).tocsr() if sparse.issparse(views.X) else views.X / s_x
         return replace(views, X=X, Y=views.Y / s_y)
 
-    def _joint(self, views: Views) -> Array:
-        """Both views side by side, with gaps, but no row that is empty."""
+    def _joint(self, views: Views) -> tuple[Array, Array]:
+        """Both views side by side, with gaps but no row that is empty; the number that each counts.
+
+        The numbers sum to that of the samples.
+        """
         V = views.joint()
         empty = np.isnan(V).all(axis=1)
         if empty.any():
             raise ValueError(f"row {int(np.argmax(empty))} holds no value in X or y: leave it out.")
-        return V
-
-    def _counts(self, views: Views) -> Array:
-        """Weights that sum to the number of samples."""
         if views.weight is None:
-            return np.ones(len(views.Y))
-        return np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
+            return V, np.ones(len(V))
+        return V, np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
 
     def _keep(self, views: Views, solution: Answer) -> None:
         model: TwoViews = solution.found
@@ -208,8 +207,9 @@ class TwoViewDensity(Streaming, BothSides):
         -------
         array of shape (n_samples, n_components_)
         """
-        views, model = self._given(X, y), self._model
-        return self._given_both(self._filled(views) if views.gaps else views, model.A)
+        views = self._given(X, y)
+        views = self._filled(views) if views.gaps else views
+        return np.asarray(self._cast(self._product(views, self._model.A)))
 
     def _expected(self, views: Views, *, from_x: bool) -> Array:
         """E[z] given one view; without gaps in it a product is all that is needed."""
@@ -217,15 +217,15 @@ class TwoViewDensity(Streaming, BothSides):
         A = views.X if from_x else views.Y
         if _has_nan(A):
             # With gaps at their expectations, E[z] is that given the entries that are there.
-            return self._given_both(self._filled(views), model.A)
+            return np.asarray(self._cast(self._product(self._filled(views), model.A)))
         side, W = (slice(None, d), model.A_x) if from_x else (slice(d, None), model.A_y)
         return np.asarray(self._cast(project(A, model.mean[side], W)))
 
-    def _given_both(self, views: Views, A: Array) -> Array:
+    def _product(self, views: Views, A: Array) -> Array:
+        """What A makes of the differences of both views from their means."""
         mean, d = self._model.mean, self.n_features_in_
-        return np.asarray(
-            self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
-        )
+        both = project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:])
+        return np.asarray(both)
 
     def _filled(self, views: Views) -> Views:
         V = self._completed(views).V
@@ -297,8 +297,7 @@ class TwoViewDensity(Streaming, BothSides):
         if views.gaps:
             density = self._completed(views).log_density
             return np.asarray(self._cast(density - ~np.isnan(views.joint()) @ logs))
-        F = _inverse(model.R)
-        white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
+        white = self._product(views, _inverse(model.R))
         return np.asarray(self._cast(model.log_density(white) - logs.sum()))
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -14,8 +14,8 @@ from eigenkit.data import as_dense
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, score_table
+from eigenkit.estimators.selective_pls import SparsePLS, SparsePLSDA
 from eigenkit.estimators.sparse_cca import SparseCCA
-from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
     check_choice,

@@ -167,7 +167,7 @@ class ProbabilisticCCA(TwoViewDensity):
         return np.asarray(float(self.alpha) / self._scale_**2 / views.total)
 
     def _by_steps(self, views: Views, wanted: int) -> tuple[SharedLatent, Report]:
-        V, w, ridge = self._joint(views), self._counts(views), self._ridge(views)
+        (V, w), ridge = self._joint(views), self._ridge(views)
         every = self.n_components in CRITERIA
         runs = [
             expectation_maximization(
@@ -321,7 +321,7 @@ class BayesianCCA(TwoViewDensity):
             deviation = _deviation(np.linalg.norm(R, axis=0))
             rows, weight = R * np.sqrt(self._n_samples_) / deviation, np.array([self._n_samples_])
             return Observed(rows, view, weight, None), mean, deviation
-        V, weight = self._joint(views), self._counts(views)
+        V, weight = self._joint(views)
         seen = ~np.isnan(V)
         total = weight @ seen
         mean = weight @ np.where(seen, V, 0.0) / total
