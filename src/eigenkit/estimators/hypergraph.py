@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,13 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_choice, check_count, refuse, take_parameters
+from eigenkit.shell import (
+    check_at_most,
+    check_choice,
+    check_count,
+    parameters,
+    refuse,
+)
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Labels, Target
 
@@ -30,6 +37,7 @@ MOST_STARTS = 1_000_000
 
 
 @described
+@parameters
 class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 
@@ -69,23 +77,9 @@ class HypergraphSpectral(Projection):
     (100, 5)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        expansion: str = "star",
-        label_weights: Any = None,
-        label_rank: int | str | None = None,
-        alpha: float = 1.0,
-        solver: str = "auto",
-        regression: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-    ) -> None:
-        take_parameters(self, locals())
-
-    expansion: str
-    label_weights: Any
+    _: KW_ONLY
+    expansion: str = "star"
+    label_weights: Any = None
 
     _uses_all_components = False
     _sparse_labels = True
@@ -133,6 +127,7 @@ DENSE_ORDER = 500
 
 
 @described
+@parameters
 class HypergraphClustering(ClusterMixin, Estimator):
     """Spectral clustering of the vertices of a hypergraph.
 
@@ -174,20 +169,12 @@ class HypergraphClustering(ClusterMixin, Estimator):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        expansion: str = "zhou",
-        edge_weights: Any = None,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.expansion = expansion
-        self.edge_weights = edge_weights
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 2
+    _: KW_ONLY
+    expansion: str = "zhou"
+    edge_weights: Any = None
+    n_init: int = 10
+    random_state: Any = None
 
     _supervised = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,12 +24,13 @@ from eigenkit.shell import (
     check_at_most,
     check_flag,
     check_real,
-    take_parameters,
+    parameters,
 )
 from eigenkit.solvers.spectral import principal
 
 
 @described
+@parameters
 class KernelPCA(KernelSpace):
     """Principal component analysis in the space of a kernel.
 
@@ -81,26 +83,18 @@ class KernelPCA(KernelSpace):
         ),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Any = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        approximation: str | None = None,
-        n_landmarks: int = 500,
-        random_state: Any = None,
-    ) -> None:
-        take_parameters(self, locals())
-
-    n_components: int | None
-    alpha: float
-    fit_inverse_transform: bool
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    alpha: float = 1.0
+    fit_inverse_transform: bool = False
+    approximation: str | None = None
+    n_landmarks: int = 500
+    random_state: Any = None
 
     _supervised = False
 

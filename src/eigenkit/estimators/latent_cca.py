@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 import numpy as np
 import scipy
@@ -14,7 +14,7 @@ from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, settled
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_real
+from eigenkit.shell import check_at_most, check_count, check_real, parameters
 from eigenkit.solvers.sparse_latent import Loadings, Observed, information, present, search
 from eigenkit.solvers.two_views import (
     SharedLatent,
@@ -31,6 +31,7 @@ MOST = 10
 
 
 @described
+@parameters
 class ProbabilisticCCA(TwoViewDensity):
     """Canonical correlation analysis as a model of the data: two views of one latent variable.
 
@@ -95,18 +96,11 @@ class ProbabilisticCCA(TwoViewDensity):
     (300, 2)
     """
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        alpha: float = 1.0,
-        tol: float = 1e-7,
-        max_iter: int = 1000,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: int | str | None = None
+    _: KW_ONLY
+    alpha: float = 1.0
+    tol: float = 1e-7
+    max_iter: int = 1000
 
     def _settings(self) -> None:
         if not isinstance(self.n_components, str | None) or self.n_components not in (
@@ -204,6 +198,7 @@ def _singular(error: SingularView, views: Views | Sides) -> str:
 
 
 @described
+@parameters
 class BayesianCCA(TwoViewDensity):
     """Bayesian CCA: sparse loadings, and a number of components found from the data.
 
@@ -264,12 +259,10 @@ class BayesianCCA(TwoViewDensity):
     [True, True, False, False, False, False]
     """
 
-    def __init__(
-        self, n_components: int | None = None, *, tol: float = 1e-2, max_iter: int = 300
-    ) -> None:
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: int | None = None
+    _: KW_ONLY
+    tol: float = 1e-2
+    max_iter: int = 300
 
     def _settings(self) -> None:
         if self.n_components is not None:

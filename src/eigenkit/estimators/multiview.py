@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from eigenkit.shell import (
     check_real,
     check_sequence,
     is_sequence,
+    parameters,
 )
 from eigenkit.solvers.multiview import solve_views
 
@@ -174,6 +175,7 @@ class Views:
     alphas: list[float]
 
 
+@parameters
 class MultiviewCCA(Streaming, ManyViews):
     """Canonical correlation analysis of two or more views of the same samples.
 
@@ -231,12 +233,10 @@ class MultiviewCCA(Streaming, ManyViews):
     True
     """
 
-    def __init__(
-        self, n_components: int | None = None, *, alpha: Any = 1.0, groups: Any = None
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.groups = groups
+    n_components: int | None = None
+    _: KW_ONLY
+    alpha: Any = 1.0
+    groups: Any = None
 
     def _settings(self) -> int | None:
         return check_all_or_count("n_components", self.n_components)

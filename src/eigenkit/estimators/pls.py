@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,14 @@ from eigenkit.estimators._cross_decomposition import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import check_all_or_count, check_at_most, check_choice, check_count, check_real
+from eigenkit.shell import (
+    check_all_or_count,
+    check_at_most,
+    check_choice,
+    check_count,
+    check_real,
+    parameters,
+)
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
@@ -122,22 +130,14 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         return tags
 
 
+@parameters
 class NipalsRegressor(PLSRegressor):
     """Members of the family that NIPALS can fit too."""
 
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        scale: bool | tuple[bool, bool] = True,
-        algorithm: str = "kernel",
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(n_components, scale=scale)
-        self.algorithm = algorithm
-        self.tol = tol
-        self.max_iter = max_iter
+    _: KW_ONLY
+    algorithm: str = "kernel"
+    tol: float = 1e-10
+    max_iter: int = 1000
 
     def _settings(self) -> tuple[bool, bool]:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
@@ -261,6 +261,7 @@ class SIMPLS(StreamedPLS, PLSRegressor):
 
 
 @described
+@parameters
 class PLSCanonical(StreamedPLS, NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
 
@@ -298,19 +299,11 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
 
     _deflation = "canonical"
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        scale: bool | tuple[bool, bool] = True,
-        algorithm: str = "kernel",
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
+    n_components: int | None = None
 
 
 @described
+@parameters
 class PLSSVD(StreamedPLS):
     """PLS-SB: the singular vectors of X'Y, all at once.
 
@@ -345,10 +338,7 @@ class PLSSVD(StreamedPLS):
 
     _deflation = "svd"
 
-    def __init__(
-        self, n_components: int | None = None, *, scale: bool | tuple[bool, bool] = True
-    ) -> None:
-        super().__init__(n_components, scale=scale)
+    n_components: int | None = None
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         values = fit.components.singular_values / fit.X.unit / fit.Y.unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,13 @@ from eigenkit.estimators._encoding import (
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
-from eigenkit.shell import check_choice
+from eigenkit.shell import check_choice, parameters
 
 CODINGS = ("indicator", "reduced", "between")
 
 
 @described
+@parameters
 class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 
@@ -94,11 +96,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     True
     """
 
-    def __init__(
-        self, n_components: int | None = 2, *, coding: str = "indicator", scale: bool = True
-    ) -> None:
-        super().__init__(n_components, scale=scale)
-        self.coding = coding
+    _: KW_ONLY
+    coding: str = "indicator"
+    scale: bool = True
 
     @property
     def _deflation(self) -> str:  # type: ignore[override]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from eigenkit.shell import (
     check_choice,
     check_count,
     check_real,
-    take_parameters,
+    parameters,
 )
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
@@ -39,15 +40,15 @@ from eigenkit.solvers.orthogonal import Filter, correct, predictive
 MODES = ("regression", "canonical")
 
 
+@parameters
 class _SparsePairs(StreamedPLS):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
 
-    keep_x: Keep
-    keep_y: Keep = None
-    penalty_x: float
-    penalty_y: float = 0.0
-    tol: float
-    max_iter: int
+    _: KW_ONLY
+    keep_x: Keep = None
+    penalty_x: float = 0.0
+    tol: float = 1e-6
+    max_iter: int = 500
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
@@ -68,6 +69,7 @@ class _SparsePairs(StreamedPLS):
 
 
 @described
+@parameters
 class SparsePLS(_SparsePairs, PLSRegressor):
     """PLS with few variables in each component, of X and of y.
 
@@ -130,22 +132,10 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     array([3, 8])
     """
 
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        keep_x: Keep = None,
-        keep_y: Keep = None,
-        penalty_x: float = 0.0,
-        penalty_y: float = 0.0,
-        mode: str = "regression",
-        scale: bool | tuple[bool, bool] = True,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-    ) -> None:
-        take_parameters(self, locals())
-
-    mode: str
+    _: KW_ONLY
+    keep_y: Keep = None
+    penalty_y: float = 0.0
+    mode: str = "regression"
 
     @property
     def _deflation(self) -> str:  # type: ignore[override]
@@ -212,20 +202,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
     True
     """
 
-    coding = "indicator"
-
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        keep_x: Keep = None,
-        penalty_x: float = 0.0,
-        scale: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-    ) -> None:
-        take_parameters(self, locals())
-
+    coding, keep_y, penalty_y = "indicator", None, 0.0
     _deflation = "regression"
 
     def _settings(self) -> tuple[bool, bool]:
@@ -235,6 +212,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
 
 
 @described
+@parameters
 class OrthogonalPLS(StreamedPLS, PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 
@@ -290,15 +268,9 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     _deflation = "regression"
     _nested = False  # what is orthogonal to y depends on all predictive components
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_orthogonal: int = 1,
-        scale: bool | tuple[bool, bool] = True,
-    ) -> None:
-        super().__init__(n_components, scale=scale)
-        self.n_orthogonal = n_orthogonal
+    n_components: int | None = None
+    _: KW_ONLY
+    n_orthogonal: int = 1
 
     def _settings(self) -> tuple[bool, bool]:
         check_count("n_orthogonal", self.n_orthogonal)
