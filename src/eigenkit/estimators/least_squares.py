@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_real, take_parameters
+from eigenkit.shell import check_choice, check_real, parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -42,6 +43,7 @@ def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 @described
+@parameters
 class LeastSquaresProjection(Projection):
     """The least squares model of a projection: its targets regressed on X, with a penalty.
 
@@ -114,25 +116,12 @@ class LeastSquaresProjection(Projection):
     0.95
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        target: str = "cca",
-        alpha: float = 1.0,
-        l1_ratio: float = 0.0,
-        regression: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-    ) -> None:
-        take_parameters(self, locals())
-
-    target: str
-    l1_ratio: float
+    _: KW_ONLY
+    target: str = "cca"
+    l1_ratio: float = 0.0
 
     # There is one way to solve it, and every label has a target of its own.
-    solver = "auto"
-    label_rank = None
+    solver, label_rank = "auto", None
 
     coef_, intercept_, _offset_ = results(3)
 
