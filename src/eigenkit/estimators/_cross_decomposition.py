@@ -95,13 +95,23 @@ class CrossDecomposition(SkipsGaps, BothSides):
         if sample.whole is None:
             return Pair(None, None, *sample.sides())
         rows, observed = self._without_gaps(sample.positive())
-        return Pair(sample, observed, *rows.sides())
+        Z, Y = Centered(rows.X, rows.weight), Centered(rows.Y, rows.weight)
+        return Pair(sample, observed, Z, Y)
 
     def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
         X, Y = problem.X, problem.Y
         l = self._n_wanted(X.n_samples, X.shape[1], Y.shape[1])
         fit = self._decompose(problem, settings, l)
-        self._check_found(fit.components, l)
+        n_found = len(fit.components)
+        if n_found == 0:
+            raise ValueError(NOTHING_SHARED)
+        if n_found < l and self.n_components is not None:
+            warnings.warn(
+                f"n_components={l}, but X and y have nothing left in common after {n_found}: the "
+                f"model has {n_found} components",
+                DegenerateDataWarning,
+                stacklevel=3,
+            )
         return fit
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
@@ -115,17 +125,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     def _check_informative(self, problem: Pair) -> None:
         check_sides_vary(problem.X, problem.Y)
-
-    def _check_found(self, found: Components, wanted: int) -> None:
-        if len(found) == 0:
-            raise ValueError(NOTHING_SHARED)
-        if len(found) < wanted and self.n_components is not None:
-            warnings.warn(
-                f"n_components={wanted}, but X and y have nothing left in common after "
-                f"{len(found)}: the model has {len(found)} components",
-                DegenerateDataWarning,
-                stacklevel=4,
-            )
 
     # -- keeping -----------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from eigenkit.estimators._cross_decomposition import (
     Fit,
     Pair,
     StreamedPLS,
+    decomposed,
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
@@ -146,8 +147,14 @@ class NipalsRegressor(PLSRegressor):
         return super()._settings()
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        if not self._iterates:
-            return super()._decompose(pair, scale, l)
+        if self._iterates:
+            fit = self._by_nipals(pair, scale, l)
+        else:
+            fit = decomposed(pair.X, pair.Y, scale, l, self._deflation)
+        self.n_iter_ = [max(1, steps) for steps in fit.components.n_iter]
+        return fit
+
+    def _by_nipals(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X = Rescaled.of(pair.X, scale[0], pair.X.column_squares() * share_of(pair.X, pair.observed))
         B = Rescaled.of(pair.Y, scale[1], pair.Y.column_squares())
         A, right = X.toarray(), B.toarray()
@@ -162,10 +169,6 @@ class NipalsRegressor(PLSRegressor):
             observed=pair.observed,
         )
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
-
-    def _keep_more(self, pair: Pair, fit: Fit) -> None:
-        super()._keep_more(pair, fit)
-        self.n_iter_ = [max(1, steps) for steps in fit.components.n_iter]
 
 
 @described
