@@ -89,7 +89,6 @@ class BothSides(Transformer):
         return Y
 
 
-@described
 class MapsBack(BothSides):
     """X and y are regressed on their scores too: :meth:`inverse_transform` maps scores back."""
 
@@ -103,7 +102,16 @@ class MapsBack(BothSides):
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
-        {back}
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores of X.
+        y : array of shape (n_samples, n_components_), optional
+            Scores of y.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or a tuple with the approximation of y
         """
         check_is_fitted(self)
         l, (x_unit, y_unit) = self.n_components_, self._units()

@@ -140,12 +140,14 @@ def total_squares(problem: Problem) -> float:
     return float(problem.pencil.Z.column_squares().sum())
 
 
-def axes_with_gaps(problem: Problem, k: int | None, settings: Settings) -> Solution:
+def axes_with_gaps(problem: Problem, settings: Settings) -> Solution:
     """The leading principal axes by regressions over what is observed."""
     observed = problem.observed if isinstance(problem, Gapped) else None
     Z, tol, max_iter = problem.pencil.Z, settings.tol, settings.max_iter
     A = Z.toarray() if observed is None else Z.toarray() * observed
-    found = nipals_axes(A, observed, k, tol=tol, max_iter=max_iter, grain=Z.grain())
+    found = nipals_axes(
+        A, observed, settings.n_components, tol=tol, max_iter=max_iter, grain=Z.grain()
+    )
     if not found.converged:
         late = [str(i + 1) for i, n in enumerate(found.n_iter) if n == settings.max_iter]
         warn_of_stopping(

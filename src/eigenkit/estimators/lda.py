@@ -77,11 +77,8 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     intercept_ : array of shape (n_classes,), or (1,)
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import LDA
-    >>> X, y = load_iris(return_X_y=True)
     >>> model = LDA(alpha=0).fit(X, y)
     >>> model.transform(X).shape
     (150, 2)

@@ -104,11 +104,8 @@ class LeastSquaresProjection(Projection):
     open (scores have the same distances); the one is taken in which ``H'Xc W`` has orthogonal
     columns.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import LeastSquaresProjection
-    >>> X, y = load_iris(return_X_y=True)
     >>> model = LeastSquaresProjection(target="lda", alpha=2.0, l1_ratio=1.0).fit(X, y)
     >>> (model.components_ != 0).sum(axis=1)
     array([2, 1, 2])

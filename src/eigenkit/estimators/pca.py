@@ -113,11 +113,8 @@ class PCA(SkipsGaps, Projection):
     of the squares of all observed entries which it takes out, and its variance is that share of
     the total variance.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import PCA
-    >>> X, _ = load_iris(return_X_y=True)
     >>> PCA(2).fit(X).explained_variance_ratio_.round(3)
     array([0.925, 0.053])
     >>> stream = PCA(2)
@@ -209,13 +206,8 @@ class PCA(SkipsGaps, Projection):
 
     def _state(self, moments: Any) -> Problem:
         rows, observed = self._without_gaps(moments)
-        problem = self._in_one_unit(rows.problem(self._target, 1.0, 0.0))
-        return problem if observed is None else Gapped.of(problem, observed)
-
-    def _in_one_unit(self, problem: Problem) -> Problem:
-        """Columns of extreme sizes: one factor for all, as here their units matter."""
-        Z = problem.pencil.Z
-        sizes = np.log10(Z.units)
+        problem = rows.problem(self._target, 1.0, 0.0)
+        Z, sizes = problem.pencil.Z, np.log10(problem.pencil.Z.units)
         spread = float(sizes.max() - sizes.min())
         if spread > 8:
             warnings.warn(
@@ -224,8 +216,10 @@ class PCA(SkipsGaps, Projection):
                 ConditionWarning,
                 stacklevel=2,
             )
-        pencil = problem.pencil
-        return replace(problem, pencil=Pencil(Z.in_one_unit(), pencil.H, pencil.alpha))
+        # One factor for all columns, also of extreme sizes, as here their units matter.
+        pencil = Pencil(Z.in_one_unit(), problem.pencil.H, problem.pencil.alpha)
+        problem = replace(problem, pencil=pencil)
+        return problem if observed is None else Gapped.of(problem, observed)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         if settings.solver != "auto":
@@ -237,7 +231,7 @@ class PCA(SkipsGaps, Projection):
         sizes = "the smaller of the numbers of samples and features"
         check_at_most("n_components", k, min(problem.n_rows, self.n_features_in_), sizes)
         if settings.solver == "nipals":
-            return axes_with_gaps(problem, k, settings)
+            return axes_with_gaps(problem, settings)
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
         basis = np.empty((0, len(found.s)))
         return Solution(found.V, found.s, basis, found.report)

@@ -202,11 +202,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     {report}
     n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import PLSRegression
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> model = PLSRegression(n_components=3).fit(X, Y)
     >>> model.predict(X[:1], n_components=2).shape
     (1, 3)
@@ -251,11 +248,8 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     {report}
     n_components_, n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import SIMPLS
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> SIMPLS(n_components=2).fit_transform(X, Y).shape
     (20, 2)
     """
@@ -290,11 +284,8 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
     {report}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import PLSCanonical
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> x_scores, y_scores = PLSCanonical(n_components=2).fit(X, Y).transform(X, Y)
     >>> bool(abs(x_scores[:, 0] @ x_scores[:, 1]) < 1e-10)
     True
@@ -331,11 +322,8 @@ class PLSSVD(StreamedPLS):
     {report}
     n_components_, n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import PLSSVD
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> x_scores, y_scores = PLSSVD(n_components=2).fit(X, Y).transform(X, Y)
     """
 
