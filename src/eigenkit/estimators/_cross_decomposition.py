@@ -43,6 +43,13 @@ class Pair:
     X: Centered
     Y: Centered
 
+    @property
+    def rows(self) -> Rows:
+        """The rows of positive weight; of a stream those of a factor with the same products."""
+        if self.given is None:
+            return Rows(self.X.toarray(), self.Y.toarray(), None)
+        return self.given.positive()
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -102,16 +109,7 @@ class CrossDecomposition(SkipsGaps, BothSides):
         X, Y = problem.X, problem.Y
         l = self._n_wanted(X.n_samples, X.shape[1], Y.shape[1])
         fit = self._decompose(problem, settings, l)
-        n_found = len(fit.components)
-        if n_found == 0:
-            raise ValueError(NOTHING_SHARED)
-        if n_found < l and self.n_components is not None:
-            warnings.warn(
-                f"n_components={l}, but X and y have nothing left in common after {n_found}: the "
-                f"model has {n_found} components",
-                DegenerateDataWarning,
-                stacklevel=3,
-            )
+        self._check_found(fit.components, l)
         return fit
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
@@ -125,6 +123,17 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     def _check_informative(self, problem: Pair) -> None:
         check_sides_vary(problem.X, problem.Y)
+
+    def _check_found(self, found: Components, wanted: int) -> None:
+        if len(found) == 0:
+            raise ValueError(NOTHING_SHARED)
+        if len(found) < wanted and self.n_components is not None:
+            warnings.warn(
+                f"n_components={wanted}, but X and y have nothing left in common after "
+                f"{len(found)}: the model has {len(found)} components",
+                DegenerateDataWarning,
+                stacklevel=4,
+            )
 
     # -- keeping -----------------------------------------------------------------------
 
@@ -166,8 +175,8 @@ class CrossDecomposition(SkipsGaps, BothSides):
         """
         X, found, unit = fit.X, fit.components, fit.X.unit
         T = np.empty((0, 0))
-        if pair.given is not None and pair.observed is not None:
-            T = X.weighted(self._x_scores(pair.given.positive().X)) * unit
+        if pair.observed is not None:
+            T = X.weighted(self._x_scores(pair.rows.X)) * unit
         elif self._deflation in ("canonical", "svd"):
             T = X.matmat(found.x_rotations)
         if pair.observed is not None or self._deflation == "svd":  # scores overlap

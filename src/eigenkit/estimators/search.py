@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from eigenkit.estimators._alphas import alpha_path, check_alphas, check_has_alpha
 from eigenkit.estimators._block_folds import FoldSums, refuse_groups
-from eigenkit.estimators._cross_decomposition import NOTHING_SHARED, Fit, Pair, decomposed
+from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import (
     ONE_FOLD,
@@ -35,6 +35,7 @@ from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_real, shown, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
+from eigenkit.solvers.deflation import Components
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
@@ -294,31 +295,21 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         check_choice("rule", self.rule, RULES)
         return super()._settings()
 
-    def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
-        chosen, G = self._chosen_count(problem, settings)
-        fit = decomposed(problem.X, problem.Y, settings, chosen, self._deflation, G=G)
-        if not len(fit.components):
-            raise ValueError(NOTHING_SHARED)
-        return fit
-
-    def _chosen_count(self, pair: Pair, scale: tuple[bool, bool]) -> tuple[int, Array | None]:
-        """How many components to use; and X'X, where that was needed to tell."""
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
+        rows = pair.rows
         folds = self._split_
         del self._split_  # not a part of the model
-        l = min(pair.X.n_samples, pair.X.shape[1])
-        l = l if self.n_components is None else min(l, int(self.n_components))
-        responses = pair.Y.toarray() if pair.given is None else pair.given.positive().Y
         # Squared errors of responses in extreme units would leave the range of numbers.
-        unit = float(power_of_two(np.max(np.abs(responses))))
-        if pair.given is None:
+        unit = float(power_of_two(np.max(np.abs(rows.Y))))
+        if isinstance(folds, FoldSums):
             l = min(l, folds.fewest - 1)
-            errors = folds.errors(scale, l, self._deflation, unit)
-            return max(1, self._choose(errors, unit)), None
+            chosen = max(1, self._choose(folds.errors(scale, l, self._deflation, unit), unit))
+            return decomposed(pair.X, pair.Y, scale, chosen, self._deflation)
         l = min(l, min(len(train) for train, _ in folds) - 1)
-        rows = replace(pair.given.positive(), Y=responses / unit)
+        problem = Problem(replace(rows, Y=rows.Y / unit), scale, l, self._deflation)
         G = whole_gram(pair.X, l, len(folds))
-        errors = fold_errors(Problem(rows, scale, l, self._deflation), folds, pair.X, G)
-        return max(1, self._choose(errors, unit)), G
+        chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
+        return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
 
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):
@@ -331,6 +322,13 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
     def _report(self, solution: Fit) -> Report:
         chosen = f"n_components={self.n_components_}, chosen by cross-validation"
         return super()._report(solution).noting(chosen)
+
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
+        bound = min(n, d)
+        return int(bound if self.n_components is None else min(bound, int(self.n_components)))
+
+    def _check_found(self, found: Components, wanted: int) -> None:
+        super()._check_found(found, min(wanted, len(found)))
 
     def _weighted_splits(
         self, rows: Rows, to_splitter: dict[str, Any]
