@@ -95,10 +95,6 @@ class MapsBack(BothSides):
     x_loadings_: Any
     y_loadings_: Any
 
-    def _units(self) -> tuple[Any, Any]:
-        """What X and y were divided by."""
-        return 1.0, 1.0
-
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
@@ -114,7 +110,8 @@ class MapsBack(BothSides):
         array of shape (n_samples, n_features), or a tuple with the approximation of y
         """
         check_is_fitted(self)
-        l, (x_unit, y_unit) = self.n_components_, self._units()
+        l = self.n_components_
+        x_unit, y_unit = (getattr(self, name, 1.0) for name in ("x_std_", "y_std_"))
         x_back = check_scores("X", X, l) @ self.x_loadings_.T * x_unit + self.mean_
         if y is None:
             return x_back

@@ -122,9 +122,6 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def _shaped(self, prediction: Array) -> Array:
         return prediction[:, 0] if self._one_response_ else prediction
 
-    def _units(self) -> tuple[Array, Array]:
-        return self.x_std_, self.y_std_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
