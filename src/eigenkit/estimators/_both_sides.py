@@ -111,6 +111,7 @@ class MapsBack(BothSides):
         """
         check_is_fitted(self)
         l = self.n_components_
+        # What X and y were divided by, where that was done.
         x_unit, y_unit = (getattr(self, name, 1.0) for name in ("x_std_", "y_std_"))
         x_back = check_scores("X", X, l) @ self.x_loadings_.T * x_unit + self.mean_
         if y is None:

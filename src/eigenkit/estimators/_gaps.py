@@ -55,8 +55,10 @@ class SkipsGaps(Transformer):
 
     def _observed(self, X: Any) -> np.ndarray | None:
         """Which entries of X are there; None where all are."""
-        there = ~np.isnan(X) if self._iterates else None
-        return None if there is None or there.all() else there
+        if not self._iterates:
+            return None
+        there = ~np.isnan(X)
+        return None if there.all() else there
 
     def _without_gaps(self, rows: Rows) -> tuple[Rows, np.ndarray | None]:
         """Rows with column means in their gaps, and what is observed; None where all is."""
