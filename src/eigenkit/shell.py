@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import field, make_dataclass
 from inspect import isfunction
@@ -72,6 +73,12 @@ def check_sequence(name: str, value: Any, what: str) -> list[Any]:
     refuse(name, value, f"a sequence of {what}")
 
 
+def check_numbers(name: str, value: Any) -> list[float]:
+    """The members of ``value``, a number or a sequence of them, each finite and not negative."""
+    given = check_sequence(name, value, "numbers") if is_sequence(value) else [value]
+    return [check_real(name, number) for number in given]
+
+
 def counted(n: int, word: str) -> str:
     """A number and its noun, in the plural where there are several.
 
@@ -131,36 +138,36 @@ def random_of(random_state: Any) -> np.random.RandomState:
     """The generator that ``random_state`` stands for, as in scikit-learn."""
     from sklearn.utils import check_random_state
 
-    check_random(random_state)
+    check_random("random_state", random_state)
     found: np.random.RandomState = check_random_state(random_state)
     return found
 
 
-def check_random(value: Any) -> None:
+def check_random(name: str, value: Any) -> None:
     """``value`` is what scikit-learn takes for a ``random_state``."""
     if not (value is None or value is np.random or isinstance(value, np.random.RandomState)):
         wanted = f"{_SEED}, a RandomState, or None"
-        check_count("random_state", value, low=0, high=_LARGEST_SEED, expected=wanted)
+        check_count(name, value, low=0, high=_LARGEST_SEED, expected=wanted)
 
 
-def check_jobs(value: Any) -> None:
+def check_jobs(name: str, value: Any) -> None:
     """``value`` is a number of processes as joblib takes it."""
     wanted = "a number of processes, -1 for one per processor, or None"
     if value is not None:
-        check_count("n_jobs", value, low=-(2**31), high=2**31 - 1, expected=wanted)
+        check_count(name, value, low=-(2**31), high=2**31 - 1, expected=wanted)
         if value == 0:
-            refuse("n_jobs", value, wanted)
+            refuse(name, value, wanted)
 
 
-def check_folds(value: Any) -> None:
+def check_folds(name: str, value: Any) -> None:
     """``value`` says how rows are cut for cross-validation, as in scikit-learn."""
     no_pairs = isinstance(value, str | bytes) or hasattr(value, "tocsr")
     if no_pairs or not (hasattr(value, "split") or np.iterable(value)):
         wanted = "an integer of at least 2, a splitter or pairs of rows to fit and to score on"
-        check_count("cv", value, low=2, expected=wanted)
+        check_count(name, value, low=2, expected=wanted)
 
 
-def check_scoring(value: Any) -> None:
+def check_scoring(name: str, value: Any) -> None:
     """``value`` names a score of scikit-learn, or is a function that gives one."""
     if callable(value):
         return
@@ -168,25 +175,61 @@ def check_scoring(value: Any) -> None:
 
     if not isinstance(value, str) or value not in get_scorer_names():
         raise ValueError(
-            f"scoring={shown(value)} is not known: give a name that "
+            f"{name}={shown(value)} is not known: give a name that "
             "sklearn.metrics.get_scorer_names() lists, a function, or None."
         )
 
 
+# What the values of a parameter must be: one of some choices, or what a function of its name and
+# its value does not refuse.
+Rule = Collection[str] | Callable[[str, Any], Any]
+
+
+def optional(rule: Rule) -> Rule:
+    """The rule for a parameter that may be None as well."""
+    return lambda name, value: None if value is None else check(name, value, rule)
+
+
+def check(name: str, value: Any, rule: Rule) -> None:
+    """Refuse a value that is against the rule."""
+    if callable(rule):
+        rule(name, value)
+    else:
+        check_choice(name, value, rule)
+
+
+def check_share(name: str, value: Any) -> float:
+    """``value`` as a float from 0 to 1."""
+    return check_real(name, value, high=1.0)
+
+
+def check_rank(name: str, value: Any) -> None:
+    """``value`` says how many combinations of the labels stand for all of them."""
+    if not isinstance(value, str | None) or value not in ("auto", None):
+        check_count(name, value, hint=", 'auto' or None for all")
+
+
 # Parameters that mean the same wherever they are.
-COMMON = {
+RULES: dict[str, Rule] = {
+    "n_components": check_all_or_count,
+    "alpha": check_real,
+    "tol": check_real,
+    "max_iter": check_count,
+    "n_neighbors": check_count,
+    "label_rank": check_rank,
     "random_state": check_random,
     "n_jobs": check_jobs,
-    "cv": check_folds,
-    "scoring": check_scoring,
+    "cv": optional(check_folds),
+    "scoring": optional(check_scoring),
 }
 
 
 def checked(estimator: T) -> T:
-    """The estimator, with its :data:`COMMON` parameters checked; None is fine for all of them."""
-    for name, check in COMMON.items():
-        if (value := getattr(estimator, name, None)) is not None:
-            check(value)
+    """The estimator, its parameters checked by the ``_rules`` of its class and of the bases."""
+    values = vars(estimator)
+    rules = ChainMap(*(vars(base).get("_rules", {}) for base in type(estimator).__mro__))
+    for name in filter(values.__contains__, rules):
+        check(name, values[name], rules[name])
     return estimator
 
 

@@ -45,7 +45,7 @@ def in_parallel(
     progress: Progress,
 ) -> list[Any]:
     """The results of ``work``, in order; ``weights`` are the numbers of draws per task."""
-    check_jobs(n_jobs)
+    check_jobs("n_jobs", n_jobs)
     jobs = (delayed(_alone)(work, task) for task in tasks)
     results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     return list(_watched(results, weights, what, progress))

@@ -17,7 +17,7 @@ from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._validation import check_X
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.shell import check_real, filled, what_is
+from eigenkit.shell import check_share, filled, what_is
 
 described = filled(
     {
@@ -155,7 +155,7 @@ def t2_limit(model: Any, level: float = 0.95, X: Any = None) -> float:
     >>> bool((hotelling_t2(model, X) > t2_limit(model, 0.95)).mean() < 0.1)
     True
     """
-    level = check_real("level", level, high=1.0)
+    level = check_share("level", level)
     plane = _Plane.of(model, "T2")
     if X is not None:
         return _limit(hotelling_t2(model, X), level)
@@ -243,7 +243,7 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     >>> bool(spe(model, odd)[0] > limit)
     True
     """
-    return _limit(spe(model, X), check_real("level", level, high=1.0))
+    return _limit(spe(model, X), check_share("level", level))
 
 
 def _limit(found: Array, level: float) -> float:

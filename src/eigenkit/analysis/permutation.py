@@ -18,7 +18,7 @@ from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_share
 
 STATISTICS = ("auto", "wilks", "trace", "roy")
 
@@ -65,7 +65,7 @@ class PermutationTest:
 
     def n_significant(self, level: float = 0.05) -> int:
         """How many leading components have a p-value of at most ``level``."""
-        return int(np.sum(self.p_values <= check_real("level", level, high=1.0)))
+        return int(np.sum(self.p_values <= check_share("level", level)))
 
     def summary(self, level: float = 0.05) -> str:
         """A table of the components, and how many are significant at ``level``."""

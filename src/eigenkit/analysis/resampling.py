@@ -11,7 +11,7 @@ from eigenkit.analysis._draws import Progress, in_parallel, root_seed, sizes
 from eigenkit.analysis._resamples import Measures, Resampling, refuse, width
 from eigenkit.numerics.costs import ANALYSIS_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_count, check_share
 
 # Fits that one task makes: enough to outweigh the cost of a task.
 BATCH = 20
@@ -176,7 +176,7 @@ def bootstrap(
     []
     """
     check_count("n_bootstraps", n_bootstraps)
-    if not 0 < check_real("level", level, high=1.0) < 1:
+    if not 0 < check_share("level", level) < 1:
         raise ValueError(f"level={level!r} is not valid: give a number between 0 and 1.")
     refuse(estimator)
     resampling = Resampling.of(estimator, X, y, sample_weight, groups)

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone, is_regressor
 
 from eigenkit.data import Passes, Steady, Through
-from eigenkit.estimators._encoding import as_numbers, check_y_given
+from eigenkit.estimators._encoding import as_numbers
 from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import Y_COMES_WITH_BLOCKS, check_weight, check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks, Rows
@@ -43,18 +43,21 @@ def take_blocks(cls: type, *names: str) -> None:
 
 
 def _taking_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    made = _for_score(method) if method.__name__ == "score" else _for_blocks(method)
-    vars(made)["for_blocks"] = True
-    return made
+    name = method.__name__
 
-
-def _for_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def taking(self: Any, X: Any, *others: Any, **options: Any) -> Any:
-        if not isinstance(X, Blocks) or others or options:
+        if not isinstance(X, Blocks):
             return method(self, X, *others, **options)
-        return X.map(getattr(self, method.__name__))
+        if name == "score":
+            if any(each is not None for each in (*others, *options.values())):
+                raise ValueError(Y_COMES_WITH_BLOCKS)
+            return self._score_of_blocks(X)
+        if others or options:
+            return method(self, X, *others, **options)
+        return X.map(getattr(self, name))
 
+    vars(taking)["for_blocks"] = True
     return taking
 
 
@@ -210,20 +213,6 @@ class Paired:
         return float(np.mean(ratio(self.squares[2], np.sqrt(self.squares[0] * self.squares[1]))))
 
 
-def _for_score(method: Callable[..., Any]) -> Callable[..., Any]:
-    """``score`` that also takes blocks, with which y and weights come."""
-
-    @wraps(method)
-    def scoring(self: Any, X: Any, *others: Any, **options: Any) -> Any:
-        if not isinstance(X, Blocks):
-            return method(self, X, *others, **options)
-        if any(each is not None for each in (*others, *options.values())):
-            raise ValueError(Y_COMES_WITH_BLOCKS)
-        return self._score_of_blocks(X)
-
-    return scoring
-
-
 def score_of_blocks(model: Any, blocks: Blocks) -> float:
     """A model's own score: of a regression by sums of squares, of others the mean over the rows."""
     if is_regressor(model):
@@ -245,7 +234,6 @@ def paired(blocks: Blocks, sides: Callable[..., tuple[Array, Array]], model: Any
 
 def residuals(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """y as numbers, and what predictions leave of it."""
-    check_y_given(model, y)
     truth, told = (
         np.asarray(A, dtype=np.float64).reshape(len(A), -1)
         for A in (as_numbers(model, y), model.predict(X))

@@ -18,7 +18,7 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, whitener
 from eigenkit.pencil import Report
-from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, parameters, shown
+from eigenkit.shell import UNCHANGED, check_at_most, parameters, shown
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
@@ -82,7 +82,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     def _settings(self) -> tuple[bool, bool]:
         """Whether to scale X and y."""
-        check_all_or_count("n_components", self.n_components)
         pair = self.scale if isinstance(self.scale, tuple | list) else (self.scale, self.scale)
         if len(pair) != 2 or not all(isinstance(s, bool | np.bool_) for s in pair):
             raise ValueError(

@@ -63,6 +63,7 @@ def as_labels(y: Any, name: str = "y") -> Any:
 
 def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
     """y as an array whose columns are those that the model knows; ``reset`` makes it know them."""
+    check_y_given(model, y)
     check_y_names(model, y, reset=reset)
     return as_labels(y)
 

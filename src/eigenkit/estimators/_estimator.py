@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import as_dense, project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_y_given, labels_of
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import Shown
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import (
@@ -35,12 +35,11 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import (
+    RULES,
     Instead,
-    check_all_or_count,
+    Rule,
     check_at_most,
     check_choice,
-    check_count,
-    check_real,
     checked,
     lacks,
     parameters,
@@ -75,9 +74,11 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     _score_of_blocks = score_of_blocks  # what ``score`` is for blocks
 
+    # What the values of parameters must be, where they mean something else than elsewhere.
+    _rules: ClassVar[dict[str, Rule]] = RULES
+
     def _settings(self) -> Any:
-        """The computational choices, all parameters checked."""
-        lacks(self, "_settings")
+        """The computational choices; refuses parameters that do not go together."""
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
@@ -168,8 +169,6 @@ class Estimator(Shown, Instead, BaseEstimator):
     def _labelled(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> Rows:
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
-        if self._supervised:
-            check_y_given(self, y)
         if self._supervised or (self._y_is_optional and y is not None):
             Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if reset:
@@ -230,6 +229,16 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return tags
 
 
+def check_solver(name: str, value: Any) -> None:
+    """``value`` is one of the ways to the same answer."""
+    if isinstance(value, str) and value == "least_squares":
+        raise ValueError(
+            f"{name}='least_squares' would be another model: use LeastSquaresProjection, or "
+            f"choose one of {', '.join(map(repr, SOLVERS))}."
+        )
+    check_choice(name, value, SOLVERS)
+
+
 @described
 @parameters
 class Projection(Streaming, Transformer):
@@ -237,8 +246,7 @@ class Projection(Streaming, Transformer):
 
     components_, eigenvalues_, mean_ = results(3)
     n_components_, n_iter_, solver_, regression_ = results(4)
-    # Ridge parameters, and their upper bounds.
-    _ridges: ClassVar = {"alpha": np.inf}
+    _rules: ClassVar = {"solver": check_solver, "regression": ("auto", *REGRESSIONS)}
     # Whether components beyond n_components are used.
     _uses_all_components = True
 
@@ -311,22 +319,11 @@ class Projection(Streaming, Transformer):
         return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
 
     def _settings(self) -> Settings:
-        """The computational choices, all parameters checked."""
-        check_all_or_count("n_components", self.n_components)
-        for name, most in self._ridges.items():
-            check_real(name, getattr(self, name), high=most)
-        if isinstance(self.solver, str) and self.solver == "least_squares":
-            raise ValueError(
-                "solver='least_squares' would be another model: use LeastSquaresProjection, or "
-                f"choose one of {', '.join(map(repr, SOLVERS))}."
-            )
-        if not isinstance(self.label_rank, str | None) or self.label_rank not in ("auto", None):
-            check_count("label_rank", self.label_rank, hint=", 'auto' or None for all")
         return Settings(
-            solver=check_choice("solver", self.solver, SOLVERS),
-            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
-            tol=check_real("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter),
+            solver=self.solver,
+            regression=self.regression,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
             label_rank=self.label_rank,
             by_eigenvalues=self._target.whitened,

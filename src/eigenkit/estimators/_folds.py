@@ -274,6 +274,8 @@ class CrossValidated(Estimator):
 
     cv: Any
 
+    _rules: ClassVar = {"rule": RULES}
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose by cross-validation, then fit what was chosen to all samples.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -36,7 +36,7 @@ from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import ClassMoments, Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.shell import check_flag, check_real, lacks, take_parameters
+from eigenkit.shell import check_flag, lacks, take_parameters
 from eigenkit.solvers.large_planes import PlaneSums
 from eigenkit.solvers.planes import Planes
 
@@ -191,9 +191,9 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
 
+    _rules: ClassVar = {"probability": check_flag}
+
     def _settings(self) -> None:
-        check_real("alpha", self.alpha)
-        check_flag("probability", self.probability)
         self._check_kernel()
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, weight: Any = None) -> Any:

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from eigenkit.estimators._encoding import check_declared
 from eigenkit.estimators._validation import has_no_rows, owned
 from eigenkit.moments import RESPONSES, Blocks, ClassMoments, Moments
-from eigenkit.shell import check_above_zero, is_fitted_name, unchanged_on_error
+from eigenkit.shell import check_above_zero, checked, is_fitted_name, unchanged_on_error
 
 
 @dataclass(eq=False)
@@ -146,7 +146,7 @@ class Streaming:
         -------
         self
         """
-        self._settings()
+        checked(self)._settings()
         self._check_in_parts()
         if half_life is not None:
             half_life = check_above_zero("half_life", half_life, hint=", or None")
@@ -160,8 +160,8 @@ class Streaming:
         with unchanged_on_error(self, anew=first):
             check_declared(self, classes)
             # What a stream keeps shares no memory with the caller.
-            checked = owned(self._check_X(X, reset=first, weight=sample_weight), X)
-            rows = self._batch(checked, y, sample_weight, classes, first)
+            X = owned(self._check_X(X, reset=first, weight=sample_weight), X)
+            rows = self._batch(X, y, sample_weight, classes, first)
             weight = None if rows.weight is None else owned(rows.weight, sample_weight)
             rows = replace(rows, Y=owned(rows.Y, y), weight=weight)
             moments: Any = self._no_moments() if first else self._intake_.moments
@@ -183,7 +183,7 @@ class Streaming:
         -------
         self
         """
-        self._settings()
+        checked(self)._settings()
         if type(other) is not type(self):
             raise TypeError(
                 f"other is of the class {type(other).__name__}: merge needs a model of the class "

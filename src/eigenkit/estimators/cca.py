@@ -17,7 +17,7 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, parameters
+from eigenkit.shell import UNCHANGED, check_real, check_share, parameters
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.covariance import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
@@ -124,7 +124,8 @@ class CCA(MapsBack, ResponseProjection):
     _: KW_ONLY
     alpha_y: float = 0.0
 
-    _ridges: ClassVar = {"alpha": np.inf, "alpha_y": np.inf}
+    _rules: ClassVar = {"alpha_y": check_real}
+    _ridge_of_x = "alpha"
     x_scores_, y_scores_ = results(2, "no scores of samples are kept; use transform")
     canonical_correlations_, y_rotations_, y_loadings_, y_mean_, _x_loadings_ = results(5)
     # Whether n_iter_ has a number per component, as scikit-learn's CCA has.
@@ -164,7 +165,7 @@ class CCA(MapsBack, ResponseProjection):
         """Warn where X has so many features that it fits any y."""
         if n > d + 1 or self._x_penalty()[1] > 0:
             return
-        name, ridge_of_y = next(iter(self._ridges)), self._y_penalty()[1]
+        name, ridge_of_y = self._ridge_of_x, self._y_penalty()[1]
         what = "are 1 by construction, whatever the data"
         if ridge_of_y > 0:
             what = "depend on y alone, whatever X holds"
@@ -283,7 +284,8 @@ class CanonicalRidge(CCA):
     gamma_x: float = 0.5
     gamma_y: float = 0.5
 
-    _ridges: ClassVar = {"gamma_x": 1.0, "gamma_y": 1.0}
+    _rules: ClassVar = {"gamma_x": check_share, "gamma_y": check_share}
+    _ridge_of_x = "gamma_x"
     _counts_by_component = False
 
     def _x_penalty(self) -> tuple[float, float]:

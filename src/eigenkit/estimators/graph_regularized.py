@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
@@ -38,11 +38,8 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
 from eigenkit.shell import (
-    check_choice,
-    check_count,
-    check_real,
-    check_sequence,
-    is_sequence,
+    check_numbers,
+    checked,
     what_is,
 )
 from eigenkit.solvers.graph import incidence, laplacian, root
@@ -180,13 +177,12 @@ class GraphRegularized(BestEstimator):
         parts = (_safe_indexing(each, rows) for each in given)
         return float(super().score(*parts, None if weight is None else weight[rows]))
 
+    _rules: ClassVar = {"weights": WEIGHTS}
+
     def _settings(self) -> list[float]:
         """The values of mu to try."""
-        grid = check_sequence("mu", self.mu, "numbers") if is_sequence(self.mu) else [self.mu]
-        check_count("n_neighbors", self.n_neighbors)
-        check_choice("weights", self.weights, WEIGHTS)
         self._check_estimator()
-        return [check_real("mu", mu) for mu in grid]
+        return check_numbers("mu", self.mu)
 
     def _check_estimator(self) -> None:
         """A projection that learns from labels, with a pencil that the graph can be added to."""
@@ -338,7 +334,7 @@ class _Problem:
             return model.fit(*parts, None if self.weight is None else self.weight[known])
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
-        settings = model._settings()
+        settings = checked(model)._settings()
         rows = model._every_row(self.X, _safe_indexing(self.y, borrowed))
         counts = rows.weights() if self.weight is None else rows.weights() * self.weight
         kept = known & (counts > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -21,14 +21,7 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import (
-    check_at_most,
-    check_choice,
-    check_count,
-    parameters,
-    refuse,
-)
-from eigenkit.solvers import Settings
+from eigenkit.shell import check_at_most, check_count, parameters, refuse
 from eigenkit.targets import TARGETS, Labels, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
@@ -84,9 +77,7 @@ class HypergraphSpectral(Projection):
     _uses_all_components = False
     _sparse_labels = True
 
-    def _settings(self) -> Settings:
-        check_choice("expansion", self.expansion, EXPANSIONS)
-        return super()._settings()
+    _rules: ClassVar = {"expansion": EXPANSIONS}
 
     @property
     def _target(self) -> Target:  # type: ignore[override]
@@ -124,6 +115,11 @@ PLAIN = ("bolla", "rodriguez")
 
 # Up to this many vertices all eigenvectors are computed at once.
 DENSE_ORDER = 500
+
+
+def _check_starts(name: str, value: Any) -> None:
+    starts = check_count(name, value)
+    check_at_most(name, starts, MOST_STARTS, "the most starts allowed", hint="")
 
 
 @described
@@ -178,11 +174,14 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     _supervised = False
 
+    _rules: ClassVar = {
+        "expansion": EXPANSIONS,
+        "n_init": _check_starts,
+        "n_clusters": check_count,
+    }
+
     def _settings(self) -> int:
-        check_choice("expansion", self.expansion, EXPANSIONS)
-        starts = check_count("n_init", self.n_init)
-        check_at_most("n_init", starts, MOST_STARTS, "the most starts allowed", hint="")
-        return check_count("n_clusters", self.n_clusters)
+        return int(self.n_clusters)
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too
 

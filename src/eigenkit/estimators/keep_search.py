@@ -13,15 +13,14 @@ from sklearn.utils import _safe_indexing, indexable
 from eigenkit.data import as_dense
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, score_table
+from eigenkit.estimators._folds import Fold, Samples, Search, best_of, score_table
 from eigenkit.estimators.selective_pls import SparsePLS, SparsePLSDA
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import (
-    check_choice,
     check_count,
-    check_real,
     check_sequence,
+    check_share,
     random_of,
     what_is,
 )
@@ -92,7 +91,6 @@ class KeepSearchCV(Search):
         self.scoring = scoring
 
     def _settings(self) -> None:
-        check_choice("rule", self.rule, RULES)
         if not isinstance(self.estimator, SparsePLS | SparsePLSDA):
             raise TypeError(
                 f"estimator is {what_is(self.estimator)}: KeepSearchCV takes SparsePLS and "
@@ -203,7 +201,7 @@ def selection_frequency(
             "SparsePLS, SparsePLSDA and SparseCCA."
         )
     check_count("n_resamples", n_resamples)
-    check_real("fraction", fraction, high=1.0)
+    check_share("fraction", fraction)
     check_count("n_components", estimator.n_components)
     X, y = indexable(X, as_dense(as_labels(y)))
     random = random_of(random_state)

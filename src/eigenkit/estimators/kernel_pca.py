@@ -18,14 +18,7 @@ from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.tolerances import SOLVABLE
 from eigenkit.pencil import Answer
-from eigenkit.shell import (
-    UNCHANGED,
-    check_all_or_count,
-    check_at_most,
-    check_flag,
-    check_real,
-    parameters,
-)
+from eigenkit.shell import UNCHANGED, check_at_most, check_flag, parameters
 from eigenkit.solvers.spectral import principal
 
 
@@ -98,11 +91,11 @@ class KernelPCA(KernelSpace):
 
     _supervised = False
 
+    _rules: ClassVar = {"fit_inverse_transform": check_flag}
+
     def _settings(self) -> None:
-        check_all_or_count("n_components", self.n_components)
-        check_real("alpha", self.alpha)
         self._check_kernel()
-        if check_flag("fit_inverse_transform", self.fit_inverse_transform) and self._precomputed:
+        if self.fit_inverse_transform and self._precomputed:
             raise ValueError(
                 "fit_inverse_transform=True needs the samples themselves, but kernel='precomputed' "
                 "gives only their inner products: set it to False."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -14,7 +16,7 @@ from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, settled
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_real, parameters
+from eigenkit.shell import check_at_most, check_count, check_share, optional, parameters
 from eigenkit.solvers.sparse_latent import Loadings, Observed, information, present, search
 from eigenkit.solvers.two_views import (
     SharedLatent,
@@ -28,6 +30,11 @@ from eigenkit.solvers.two_views import (
 CRITERIA = ("bic", "hqc")
 # By default no more components than this are tried by the Bayesian model.
 MOST = 10
+
+
+def _check_latent(name: str, value: Any) -> None:
+    if not isinstance(value, str | None) or value not in (*CRITERIA, None):
+        check_count(name, value, hint=', or "bic", or "hqc", or None for all')
 
 
 @described
@@ -102,16 +109,7 @@ class ProbabilisticCCA(TwoViewDensity):
     tol: float = 1e-7
     max_iter: int = 1000
 
-    def _settings(self) -> None:
-        if not isinstance(self.n_components, str | None) or self.n_components not in (
-            *CRITERIA,
-            None,
-        ):
-            hint = ', or "bic", or "hqc", or None for all'
-            check_count("n_components", self.n_components, hint=hint)
-        check_real("alpha", self.alpha)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
+    _rules: ClassVar = {"n_components": _check_latent}
 
     x_weights_, y_weights_, bic_, hqc_ = results(4)
 
@@ -264,11 +262,9 @@ class BayesianCCA(TwoViewDensity):
     tol: float = 1e-2
     max_iter: int = 300
 
-    def _settings(self) -> None:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for up to 10")
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
+    _rules: ClassVar = {
+        "n_components": optional(partial(check_count, hint=", or None for up to 10"))
+    }
 
     x_relevance_, y_relevance_, evidence_, _posterior_, _deviation_ = results(5)
 
@@ -340,7 +336,7 @@ class BayesianCCA(TwoViewDensity):
         tuple of arrays of shape (n_features, n_components_, 2) and (n_targets, n_components_, 2)
         """
         check_is_fitted(self)
-        level = check_real("level", level, high=1.0)
+        level = check_share("level", level)
         parts, n = self._posterior_, self._n_samples_
         active, shared = parts["active"] > 0.5, self.n_components_
         W = np.where(active, parts["loadings"], 0.0)

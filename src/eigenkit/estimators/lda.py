@@ -20,7 +20,7 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_flag, check_real, parameters
+from eigenkit.shell import check_choice, check_flag, check_share, parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
 
@@ -95,9 +95,10 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     shrinkage: Any = None
     store_covariance: bool = False
 
+    _rules: ClassVar = {"store_covariance": check_flag}
+
     def _settings(self) -> Settings:
         self._shrunken_to()
-        check_flag("store_covariance", self.store_covariance)
         return super()._settings()
 
     def _check_in_parts(self) -> None:
@@ -112,7 +113,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
             if self.shrinkage is not None:
                 check_choice("shrinkage", self.shrinkage, ("auto",))
             return 1.0
-        left = 1.0 - check_real("shrinkage", self.shrinkage, high=1.0)
+        left = 1.0 - check_share("shrinkage", self.shrinkage)
         if left > 0:
             return left
         raise ValueError(

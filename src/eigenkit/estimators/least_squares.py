@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -27,7 +27,7 @@ from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_real, parameters
+from eigenkit.shell import check_share, checked, parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -124,11 +124,7 @@ class LeastSquaresProjection(Projection):
 
     # -- stating and solving -----------------------------------------------------------
 
-    def _settings(self) -> Settings:
-        check_choice("target", self.target, TARGETS)
-        check_real("l1_ratio", self.l1_ratio, high=1.0)
-        return super()._settings()
-
+    _rules: ClassVar = {"target": TARGETS, "l1_ratio": check_share}
     _in_passes = False  # it needs rows, or as many as a triangle has
 
     @property
@@ -163,7 +159,7 @@ class LeastSquaresProjection(Projection):
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would find W on these data, and why, without fitting."""
-        self._settings()
+        checked(self)._settings()
         if self.alpha * self.l1_ratio:
             return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})
         return super().plan(X, y, sample_weight)

@@ -104,7 +104,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     _sparse_labels = True
 
     def _settings(self) -> None:
-        check_count("n_neighbors", self.n_neighbors)
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise TypeError(f"estimator is {what_is(self.estimator)}: give a projection, or None.")
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):

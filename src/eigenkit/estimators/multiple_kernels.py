@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -31,7 +31,7 @@ from eigenkit.kernels import Kernel, check_square
 from eigenkit.numerics.costs import BANK_LIMIT_BYTES
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import check_choice, check_count, check_flag, check_real, shown, what_is
+from eigenkit.shell import check_choice, check_flag, check_real, optional, shown, what_is
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,
@@ -173,6 +173,8 @@ class MultipleKernelProjection(Delegating, Transformer):
             sample, y, weight = sample.take(used), y[used], weight[used]
         return sample.finite(), y, weight
 
+    _rules: ClassVar = {"alpha": optional(check_real)}
+
     def _settings(self) -> None:
         if isinstance(self.estimator, str):
             check_choice("estimator", self.estimator, NAMED)
@@ -183,8 +185,6 @@ class MultipleKernelProjection(Delegating, Transformer):
             )
         if isinstance(self.weights, str):
             check_choice("weights", self.weights, WEIGHTS)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
 
     def _learn(self, sample: tuple[Samples, Any, Array | None], settings: None) -> None:
         """The weights of the kernels, then the projection on their sum: a problem of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,14 +18,7 @@ from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
-from eigenkit.shell import (
-    check_all_or_count,
-    check_at_most,
-    check_real,
-    check_sequence,
-    is_sequence,
-    parameters,
-)
+from eigenkit.shell import check_at_most, check_numbers, is_sequence, parameters
 from eigenkit.solvers.multiview import solve_views
 
 
@@ -147,11 +140,10 @@ def _is_matrix(view: Any) -> bool:
 def per_view(name: str, given: Any, n_views: int) -> list[float]:
     """One number for each view, from one for all or a sequence of them."""
     if not is_sequence(given):
-        return [check_real(name, given)] * n_views
-    values = check_sequence(name, given, "numbers")
-    if len(values) != n_views:
-        raise ValueError(f"{name} has {len(values)} values for {n_views} views: give one for each.")
-    return [check_real(name, value) for value in values]
+        return [float(given)] * n_views
+    if len(given) != n_views:
+        raise ValueError(f"{name} has {len(given)} values for {n_views} views: give one for each.")
+    return [float(value) for value in given]
 
 
 def warn_of_exact_fits(name: str, ridges: list[float], columns: list[np.ndarray], n: int) -> None:
@@ -238,8 +230,10 @@ class MultiviewCCA(Streaming, ManyViews):
     alpha: Any = 1.0
     groups: Any = None
 
+    _rules: ClassVar = {"alpha": check_numbers}
+
     def _settings(self) -> int | None:
-        return check_all_or_count("n_components", self.n_components)
+        return None if self.n_components is None else int(self.n_components)
 
     components_, view_components_, mean_, eigenvalues_, canonical_correlations_ = results(5)
     n_components_, n_views_, _columns_ = results(3)

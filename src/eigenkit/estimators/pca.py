@@ -31,10 +31,9 @@ from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     UNCHANGED,
     check_at_most,
-    check_choice,
     check_count,
     check_flag,
-    check_real,
+    optional,
     take_parameters,
 )
 from eigenkit.solvers import Choice, Settings
@@ -48,6 +47,15 @@ SVD_SOLVERS = {
     "arpack": "lanczos",
     "randomized": "lanczos",
 }
+
+
+def _check_wanted(name: str, value: Any) -> None:
+    """``value`` says how many components to keep: a number, a share of variance, "mle" or None."""
+    if value is None or (isinstance(value, str) and value == "mle"):
+        return
+    fraction = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
+    if not fraction or not 0 < float(value) < 1:
+        check_count(name, value, hint=", a share of variance between 0 and 1, 'mle', or None")
 
 
 @described
@@ -156,20 +164,25 @@ class PCA(SkipsGaps, Projection):
 
     # -- fitting -----------------------------------------------------------------------
 
+    _rules: ClassVar = {
+        "n_components": _check_wanted,
+        "whiten": check_flag,
+        "solver": (*METHODS, "nipals"),
+        "svd_solver": optional(SVD_SOLVERS),
+    }
+
     def _settings(self) -> Settings:
-        check_flag("whiten", self.whiten)
         return Settings(
             n_components=self._wanted(),
             solver=self._chosen_solver(),
-            tol=check_real("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
 
     def _chosen_solver(self) -> str:
-        check_choice("solver", self.solver, (*METHODS, "nipals"))
         if self.svd_solver is None:
             return self.solver
-        chosen = SVD_SOLVERS[check_choice("svd_solver", self.svd_solver, SVD_SOLVERS)]
+        chosen = SVD_SOLVERS[self.svd_solver]
         if self.solver not in ("auto", chosen):
             raise ValueError(
                 f"solver={self.solver!r} and svd_solver={self.svd_solver!r} contradict each "
@@ -179,15 +192,7 @@ class PCA(SkipsGaps, Projection):
 
     def _wanted(self) -> int | None:
         """The number of components to compute; None for all."""
-        wanted: Any = self.n_components
-        if wanted is None or (isinstance(wanted, str) and wanted == "mle"):
-            return None
-        fraction = isinstance(wanted, numbers.Real) and not isinstance(wanted, numbers.Integral)
-        if fraction and 0 < float(wanted) < 1:
-            return None
-        return check_count(
-            "n_components", wanted, hint=", a share of variance between 0 and 1, 'mle', or None"
-        )
+        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
 
     def _check_in_parts(self) -> None:
         if self._iterates:
@@ -202,7 +207,7 @@ class PCA(SkipsGaps, Projection):
 
     @property
     def _iterates(self) -> bool:
-        return self._chosen_solver() == "nipals"
+        return isinstance(self.solver, str) and self.solver == "nipals"
 
     def _state(self, moments: Any) -> Problem:
         rows, observed = self._without_gaps(moments)

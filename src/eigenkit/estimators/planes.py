@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from eigenkit.estimators._class_rows import ClassRows
 from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import check_choice, take_parameters
+from eigenkit.shell import take_parameters
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
@@ -139,10 +139,11 @@ class ReGEC(ProximalPlanes):
 
     regularization: str
 
+    _rules: ClassVar = {"regularization": REGULARIZATIONS}
+
     def _settings(self) -> None:
         super()._settings()
-        chosen = check_choice("regularization", self.regularization, REGULARIZATIONS)
-        if chosen == "diagonal" and self._is_linear:
+        if self.regularization == "diagonal" and self._is_linear:
             raise ValueError(
                 "regularization='diagonal' is for kernels, but kernel='linear': choose "
                 "'exchange' or 'ridge'."

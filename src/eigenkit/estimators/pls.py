@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -24,14 +24,7 @@ from eigenkit.estimators._cross_decomposition import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import (
-    check_all_or_count,
-    check_at_most,
-    check_choice,
-    check_count,
-    check_real,
-    parameters,
-)
+from eigenkit.shell import check_all_or_count, check_at_most, parameters
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
@@ -137,11 +130,7 @@ class NipalsRegressor(PLSRegressor):
     tol: float = 1e-10
     max_iter: int = 1000
 
-    def _settings(self) -> tuple[bool, bool]:
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        return super()._settings()
+    _rules: ClassVar = {"algorithm": ALGORITHMS}
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if self._iterates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -22,7 +22,7 @@ from eigenkit.estimators._encoding import (
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
-from eigenkit.shell import check_choice, parameters
+from eigenkit.shell import parameters
 
 CODINGS = ("indicator", "reduced", "between")
 
@@ -104,8 +104,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _deflation(self) -> str:  # type: ignore[override]
         return "svd" if self.coding == "between" else "regression"
 
+    _rules: ClassVar = {"coding": CODINGS}
+
     def _settings(self) -> tuple[bool, bool]:
-        check_choice("coding", self.coding, CODINGS)
         return super()._settings()[0], False
 
     # -- fitting -----------------------------------------------------------------------

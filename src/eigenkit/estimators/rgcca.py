@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fit
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_choice, check_count, check_real, parameters
+from eigenkit.shell import check_at_most, check_count, check_numbers, check_real, parameters
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
 
@@ -112,11 +112,14 @@ class RGCCA(Streaming, ManyViews):
     components_, view_components_, covariances_, criterion_, n_iter_ = results(5)
     mean_, n_components_, n_views_, _columns_ = results(4)
 
+    _rules: ClassVar = {
+        "n_components": check_count,
+        "tau": check_numbers,
+        "scheme": SCHEMES,
+    }
+
     def _settings(self) -> int:
-        check_choice("scheme", self.scheme, SCHEMES)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        return check_count("n_components", self.n_components)
+        return int(self.n_components)
 
     _y_is_optional = True
     _encode = encode_responses

@@ -18,7 +18,6 @@ from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import (
     ONE_FOLD,
-    RULES,
     CrossValidated,
     Samples,
     Search,
@@ -33,7 +32,7 @@ from eigenkit.moments import Blocks, Rows
 from eigenkit.numerics.costs import fits
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.pencil import Report
-from eigenkit.shell import check_choice, check_count, check_real, shown, what_is
+from eigenkit.shell import check_choice, check_count, check_real, checked, shown, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
 from eigenkit.solvers.least_squares import l1_path as _l1_path
@@ -114,7 +113,6 @@ class AlphaSearchCV(Search):
 
     def _settings(self) -> list[float]:
         """The alphas to try."""
-        check_choice("rule", self.rule, RULES)
         check_has_alpha(self.estimator)
         if self.head is not None and not hasattr(self.head, "fit"):
             raise TypeError(f"head is {what_is(self.head)}: give an estimator, or None.")
@@ -204,7 +202,7 @@ def l1_path(
             "whose target says what to regress."
         )
     model = clone(estimator)
-    model._settings()
+    checked(model)._settings()
     rows = model._rows(X, y, sample_weight).positive()
     d = rows.X.shape[1]
     if method == "lars" and not fits(d):
@@ -290,10 +288,6 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         rows = super()._sample(X, y, sample_weight)
         self._split_ = self._weighted_splits(rows, to_splitter)
         return rows
-
-    def _settings(self) -> tuple[bool, bool]:
-        check_choice("rule", self.rule, RULES)
-        return super()._settings()
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         rows = pair.rows

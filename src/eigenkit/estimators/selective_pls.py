@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -25,13 +25,7 @@ from eigenkit.estimators.sparse_cca import Keep, sparsities
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
-from eigenkit.shell import (
-    check_at_most,
-    check_choice,
-    check_count,
-    check_real,
-    parameters,
-)
+from eigenkit.shell import check_at_most, check_count, parameters
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import sparse_pair
@@ -53,8 +47,6 @@ class _SparsePairs(StreamedPLS):
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
             sparsities(self, side, 1)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))
@@ -141,8 +133,9 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     def _deflation(self) -> str:  # type: ignore[override]
         return self.mode
 
+    _rules: ClassVar = {"mode": MODES}
+
     def _settings(self) -> tuple[bool, bool]:
-        check_choice("mode", self.mode, MODES)
         self._check_sparsity()
         scale: tuple[bool, bool] = super()._settings()
         return scale
@@ -272,10 +265,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     _: KW_ONLY
     n_orthogonal: int = 1
 
-    def _settings(self) -> tuple[bool, bool]:
-        check_count("n_orthogonal", self.n_orthogonal)
-        scale: tuple[bool, bool] = super()._settings()
-        return scale
+    _rules: ClassVar = {"n_orthogonal": check_count}
 
     def _n_wanted(self, n: int, d: int, k: int) -> int:
         what = "the number of responses or features"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -18,14 +18,7 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import (
-    check_at_most,
-    check_choice,
-    check_count,
-    check_flag,
-    check_real,
-    parameters,
-)
+from eigenkit.shell import check_at_most, check_count, check_flag, check_real, parameters
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -93,11 +86,11 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
 
     _last_result = "coef_"
 
-    def _settings(self) -> None:
-        check_choice("method", self.method, METHODS)
-        check_count("n_components", self.n_components)
-        check_real("alpha", self.alpha)
-        check_flag("bounded", self.bounded)
+    _rules: ClassVar = {
+        "method": METHODS,
+        "n_components": check_count,
+        "bounded": check_flag,
+    }
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(

@@ -19,11 +19,10 @@ from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.shell import (
     check_at_most,
-    check_choice,
     check_count,
     check_flag,
-    check_real,
     check_sequence,
+    check_share,
     counted,
     is_sequence,
     parameters,
@@ -122,11 +121,14 @@ class SparseCCA(CentredSides, BothSides):
 
     _instead: ClassVar = {"n_nonzero_x": "give keep_x", "n_nonzero_y": "give keep_y"}
 
+    _rules: ClassVar = {
+        "n_components": check_count,
+        "method": METHODS,
+        "scale": check_flag,
+        "nonnegative": check_flag,
+    }
+
     def _settings(self) -> tuple[float, int]:
-        check_count("n_components", self.n_components)
-        check_choice("method", self.method, METHODS)
-        check_flag("scale", self.scale)
-        check_flag("nonnegative", self.nonnegative)
         for name in ("keep_x", "keep_y"):
             if self.method == "greedy" and getattr(self, name) is None:
                 raise ValueError(f"method='greedy' needs {name}: give an integer.")
@@ -136,7 +138,7 @@ class SparseCCA(CentredSides, BothSides):
             raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
         for side in ("x", "y"):
             sparsities(self, side, 1)
-        return check_real("tol", self.tol), check_count("max_iter", self.max_iter)
+        return float(self.tol), int(self.max_iter)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(y, n, SCALABLE)
@@ -200,7 +202,7 @@ def _sides(model: SparseCCA, X: Any, y: Any) -> tuple[Array, Array]:
 def sparsities(model: Any, side: str, l: int, nonnegative: bool = False) -> list[Sparsity]:
     """How sparse each of l components is on one side, by ``penalty_x`` and ``keep_x`` (or y)."""
     name = f"penalty_{side}"
-    penalty = check_real(name, getattr(model, name), high=1.0)
+    penalty = check_share(name, getattr(model, name))
     if penalty == 1.0:
         raise ValueError(f"{name}=1 leaves no variable: give a number below 1.")
     name = f"keep_{side}"

@@ -43,7 +43,7 @@ def check_settings(model: Any) -> None:
 
 def check_run(model: Any) -> Cache | None:
     """Parameters of a run, of fitting or predicting; the cache that it has."""
-    check_jobs(model.n_jobs)
+    check_jobs("n_jobs", model.n_jobs)
     if model.cache is not None and not isinstance(model.cache, str | os.PathLike):
         raise ValueError(f"cache={shown(model.cache)} is not valid: give a folder, or None.")
     return None if model.cache is None else Cache(model.cache)

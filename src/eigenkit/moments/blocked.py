@@ -104,7 +104,12 @@ class BlockedRows:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows, which pass by once."""
         stated, _, factor = self._stated(target, edge_weight, alpha)
-        return _on_triangle(stated, factor) if self.small else stated
+        if not self.small:
+            return stated
+        Z = stated.pencil.Z
+        R, H = _triangle(stated.pencil, factor)
+        small = Centered.behind(R, stated.mean, Z.total, Z.one, Z.n_samples, Z.eps)
+        return replace(stated, pencil=Pencil(small, H, alpha))
 
     def summary(self, target: Target) -> Factor:
         """The factor of all rows, with the local part of a linear target."""
@@ -157,33 +162,23 @@ def _gathered(blocks: Iterable[Block]) -> list[tuple[Any, ...]]:
     return [tuple(part.copy() for part in block) for block in weights]
 
 
-def _on_triangle(problem: Problem, factor: Array) -> Problem:
-    pencil, Z = problem.pencil, problem.pencil.Z
-    R, H = _triangle(pencil, factor)
-    known = Z.total, Z.one, Z.n_samples, Z.eps
-    small = Centered.behind(R, problem.mean, *known)
-    return replace(problem, pencil=Pencil(small, H, pencil.alpha))
-
-
 def _triangle(pencil: Pencil, factor: Array) -> tuple[Array, Array]:
-    """Rows of X, centred and in its own units, and of H with the same products; constants are 0."""
-    Z, H = _compressed(pencil, factor)
-    return Z.toarray() / pencil.Z.units, H
+    """Fewer rows of X and H with the same products, for a ``factor`` with factor'factor = H'H.
 
-
-def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
-    """Z and H on fewer rows, with the rank of ``factor``, for which factor'factor = H'H.
+    X is centred, in its own units, and zero where it is constant.
 
     A triangle that comes from products of rows knows lengths to half of their digits. The columns
     of H F are orthonormal, so that only the part which Z does not explain is affected. Taken of H
     itself, the triangle would make a direction out of every label that the others determine, as
     the last of the classes is.
     """
-    if not factor.size:
-        return pencil.Z.compress(pencil.H)
-    F, back = graded_whitener(factor, pencil.Z.n_samples)
-    Z, Q = pencil.Z.compress(pencil.H @ F)
-    return Z, Q @ back
+    if factor.size:
+        F, back = graded_whitener(factor, pencil.Z.n_samples)
+        Z, Q = pencil.Z.compress(pencil.H @ F)
+        H = Q @ back
+    else:
+        Z, H = pencil.Z.compress(pencil.H)
+    return Z.toarray() / pencil.Z.units, H
 
 
 @dataclass(frozen=True)
