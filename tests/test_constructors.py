@@ -11,15 +11,7 @@ from typing import ClassVar
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit import (
-    CCA,
-    PLSDA,
-    PLSSVD,
-    CanonicalRidge,
-    LeastSquaresProjection,
-    PLSRegression,
-    SparsePLSDA,
-)
+from eigenkit import CCA, PLSDA, PLSSVD, LeastSquaresProjection, PLSRegression, SparsePLSDA
 from eigenkit.shell import parameters
 
 
@@ -74,7 +66,6 @@ def test_other_parameters_are_refused_by_the_name_of_the_class(given):
 
 
 def test_those_of_the_library():
-    assert not {"alpha", "alpha_y"} & set(CanonicalRidge().get_params())
     assert CCA(2, alpha_y=0.5).get_params()["alpha_y"] == 0.5
     assert PLSSVD().n_components is None
     assert PLSRegression().n_components == 2

@@ -281,8 +281,8 @@ def parameters(cls: type[C]) -> type[C]:
     """A decorator: a constructor that keeps the parameters of a class, and those of its bases.
 
     They are written as in a dataclass: annotated, with a default, and after ``_: KW_ONLY`` by
-    name only. What a class sets without an annotation, or has an answer ``_instead`` of, is no
-    longer one. The class itself is no dataclass, as it holds more than its parameters.
+    name only. What a class sets without an annotation is no longer one. The class itself is no
+    dataclass, as it holds more than its parameters.
 
     Examples
     --------
@@ -290,9 +290,8 @@ def parameters(cls: type[C]) -> type[C]:
     >>> CCA(2, alpha_y=1.0).get_params()["alpha"]
     1.0
     """
-    gone = {*vars(cls), *getattr(cls, "_instead", ())}
     known = getattr(cls, "_parameters", {})
-    taken = {name: how for name, how in known.items() if name not in gone}
+    taken = {name: how for name, how in known.items() if name not in vars(cls)}
     by_name = False
     for name, kind in cls.__annotations__.items():
         by_name = by_name or kind == "KW_ONLY"

@@ -17,7 +17,7 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_real, check_share, parameters
+from eigenkit.shell import UNCHANGED, check_real, check_share, parameters, take_parameters
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.covariance import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
@@ -213,7 +213,6 @@ class CCA(MapsBack, ResponseProjection):
 
 
 @described
-@parameters
 class CanonicalRidge(CCA):
     """Canonical ridge analysis: CCA, orthonormalized PLS and PLS as corners of one family.
 
@@ -280,9 +279,22 @@ class CanonicalRidge(CCA):
         "alpha_y": "use gamma_y = alpha_y / (1 + alpha_y)",
     }
 
-    _: KW_ONLY
-    gamma_x: float = 0.5
-    gamma_y: float = 0.5
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        gamma_x: float = 0.5,
+        gamma_y: float = 0.5,
+        label_rank: int | str | None = None,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        take_parameters(self, locals())
+
+    gamma_x: float
+    gamma_y: float
 
     _rules: ClassVar = {"gamma_x": check_share, "gamma_y": check_share}
     _ridge_of_x = "gamma_x"
