@@ -296,10 +296,11 @@ def parameters(cls: type[C]) -> type[C]:
     for name, kind in cls.__annotations__.items():
         by_name = by_name or kind == "KW_ONLY"
         if name in vars(cls) and not kind.startswith("ClassVar"):
-            taken[name] = kind, vars(cls)[name], by_name
+            taken[name] = kind, field(default=vars(cls)[name], kw_only=by_name)
             delattr(cls, name)  # it belongs to the objects
-    fields = [(n, kind, field(default=value, kw_only=k)) for n, (kind, value, k) in taken.items()]
-    made = make_dataclass(cls.__name__, fields, repr=False, eq=False)
+    made = make_dataclass(
+        cls.__name__, [(name, *how) for name, how in taken.items()], repr=False, eq=False
+    )
     keeper: Any = cls
     keeper._parameters, keeper.__init__ = taken, vars(made)["__init__"]
     return cls

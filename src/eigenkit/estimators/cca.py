@@ -57,13 +57,17 @@ class OrthonormalizedPLS(ResponseProjection):
         self, problem: Problem, alphas: Sequence[float], settings: Settings
     ) -> list[Solution]:
         found = super()._solve_path(problem, alphas, settings)
-        for i, solution in enumerate(found):
-            # Scores of X are no longer than 1, which is usually enough to decide.
-            if not beyond_rounding_of_y(problem.labels, solution, 1.0).all():
-                lengths = np.sqrt(_normal(problem, solution.W)[1].diagonal())
-                keep = beyond_rounding_of_y(problem.labels, solution, lengths)
-                found[i] = solution.components(keep)
-        return found
+        return [self._without_rounding(problem, solution) for solution in found]
+
+    @staticmethod
+    def _without_rounding(problem: Problem, solution: Solution) -> Solution:
+        # Scores of X are no longer than 1, which is usually enough to decide.
+        if not beyond_rounding_of_y(problem.labels, solution, 1.0).all():
+            Z = problem.pencil.Z
+            lengths = np.sqrt(Z.gradient(Z.from_X(solution.W))[1].diagonal())
+            keep = beyond_rounding_of_y(problem.labels, solution, lengths)
+            solution = solution.components(keep)
+        return solution
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         self._keep_regression(problem, regression(solution, self.n_components_))
