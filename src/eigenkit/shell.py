@@ -10,7 +10,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field, make_dataclass
+from dataclasses import KW_ONLY, make_dataclass
 from inspect import isfunction
 from textwrap import indent
 from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
@@ -281,8 +281,7 @@ def parameters(cls: type[C]) -> type[C]:
     """A decorator: a constructor that keeps the parameters of a class, and those of its bases.
 
     They are written as in a dataclass: annotated, with a default, and after ``_: KW_ONLY`` by
-    name only. What a class sets without an annotation is no longer one. The class itself is no
-    dataclass, as it holds more than its parameters.
+    name only. The class itself is no dataclass, as it holds more than its parameters.
 
     Examples
     --------
@@ -290,19 +289,16 @@ def parameters(cls: type[C]) -> type[C]:
     >>> CCA(2, alpha_y=1.0).get_params()["alpha"]
     1.0
     """
-    known = getattr(cls, "_parameters", {})
-    taken = {name: how for name, how in known.items() if name not in vars(cls)}
-    by_name = False
+    own: list[Any] = []
     for name, kind in cls.__annotations__.items():
-        by_name = by_name or kind == "KW_ONLY"
-        if name in vars(cls) and not kind.startswith("ClassVar"):
-            taken[name] = kind, field(default=vars(cls)[name], kw_only=by_name)
-            delattr(cls, name)  # it belongs to the objects
-    made = make_dataclass(
-        cls.__name__, [(name, *how) for name, how in taken.items()], repr=False, eq=False
-    )
+        if kind == "KW_ONLY":
+            own.append((name, KW_ONLY))
+        elif name in vars(cls) and not kind.startswith("ClassVar"):
+            own.append((name, kind, vars(cls)[name]))
+    bases = (getattr(cls, "_parameters", object),)
+    made = make_dataclass(cls.__name__, own, bases=bases, eq=False, repr=False)
     keeper: Any = cls
-    keeper._parameters, keeper.__init__ = taken, vars(made)["__init__"]
+    keeper._parameters, keeper.__init__ = made, vars(made)["__init__"]
     return cls
 
 

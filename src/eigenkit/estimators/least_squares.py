@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +26,11 @@ from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_share, checked, parameters
+from eigenkit.shell import (
+    check_share,
+    checked,
+    take_parameters,
+)
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -43,7 +46,6 @@ def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 @described
-@parameters
 class LeastSquaresProjection(Projection):
     """The least squares model of a projection: its targets regressed on X, with a penalty.
 
@@ -113,12 +115,25 @@ class LeastSquaresProjection(Projection):
     0.95
     """
 
-    _: KW_ONLY
-    target: str = "cca"
-    l1_ratio: float = 0.0
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        target: str = "cca",
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        take_parameters(self, locals())
+
+    target: str
+    l1_ratio: float
 
     # There is one way to solve it, and every label has a target of its own.
-    solver, label_rank = "auto", None
+    solver = "auto"
+    label_rank = None
 
     coef_, intercept_, _offset_ = results(3)
 
