@@ -10,15 +10,13 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import KW_ONLY, make_dataclass
 from inspect import isfunction
 from textwrap import indent
-from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
-C = TypeVar("C")
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -274,32 +272,6 @@ def take_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name not in ("self", "__class__"):
             setattr(estimator, name, value)
-
-
-@dataclass_transform(eq_default=False)
-def parameters(cls: type[C]) -> type[C]:
-    """A decorator: a constructor that keeps the parameters of a class, and those of its bases.
-
-    They are written as in a dataclass: annotated, with a default, and after ``_: KW_ONLY`` by
-    name only. The class itself is no dataclass, as it holds more than its parameters.
-
-    Examples
-    --------
-    >>> from eigenkit import CCA
-    >>> CCA(2, alpha_y=1.0).get_params()["alpha"]
-    1.0
-    """
-    own: list[Any] = []
-    for name, kind in cls.__annotations__.items():
-        if kind == "KW_ONLY":
-            own.append((name, KW_ONLY))
-        elif name in vars(cls) and not kind.startswith("ClassVar"):
-            own.append((name, kind, vars(cls)[name]))
-    bases = (getattr(cls, "_parameters", object),)
-    made = make_dataclass(cls.__name__, own, bases=bases, eq=False, repr=False)
-    keeper: Any = cls
-    keeper._parameters, keeper.__init__ = made, vars(made)["__init__"]
-    return cls
 
 
 # -- the fitted state -------------------------------------------------------------------

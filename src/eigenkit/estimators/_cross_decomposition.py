@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, whitener
 from eigenkit.pencil import Report
-from eigenkit.shell import UNCHANGED, check_at_most, parameters, shown
+from eigenkit.shell import UNCHANGED, check_at_most, shown
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
@@ -66,7 +66,6 @@ class Fit:
         return replace(self.components.report, products=self.X.products)
 
 
-@parameters
 class CrossDecomposition(SkipsGaps, BothSides):
     """Base class of the PLS family: checks X and y, decomposes X'Y and keeps the results."""
 
@@ -74,9 +73,11 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     _deflation: ClassVar[str]
 
-    n_components: int | None = 2
-    _: KW_ONLY
-    scale: bool | tuple[bool, bool] = True
+    def __init__(
+        self, n_components: int | None = 2, *, scale: bool | tuple[bool, bool] = True
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
 
     # -- fitting -----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ error leaves the model as it was) stands here and nowhere else. A projection met
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,7 +42,6 @@ from eigenkit.shell import (
     check_choice,
     checked,
     lacks,
-    parameters,
     unchanged_on_error,
 )
 from eigenkit.solvers import REGRESSIONS, SOLVERS, Choice, Settings, choose, solve_path
@@ -240,7 +239,6 @@ def check_solver(name: str, value: Any) -> None:
 
 
 @described
-@parameters
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
@@ -250,18 +248,28 @@ class Projection(Streaming, Transformer):
     # Whether components beyond n_components are used.
     _uses_all_components = True
 
-    n_components: int | None = None
-    _: KW_ONLY
-    label_rank: int | str | None = None
-    alpha: float = 1.0
-    solver: str = "auto"
-    regression: str = "auto"
-    tol: float = 1e-8
-    max_iter: int = 1000
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.label_rank = label_rank
+        self.alpha = alpha
+        self.solver = solver
+        self.regression = regression
+        self.tol = tol
+        self.max_iter = max_iter
 
     # -- what a subclass says ----------------------------------------------------------
 
-    _target: ClassVar[Target]  # how the encoded y becomes H
+    _target: Target  # how the encoded y becomes H
     _in_passes = True
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:

@@ -8,7 +8,7 @@ result is first looked at, and the results of the stream are those of that copy.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -100,7 +100,7 @@ class Streaming:
 
     # What the estimator says: its checked parameters, its target, and a batch as rows.
     _settings: Any
-    _target: ClassVar[Any] = RESPONSES
+    _target: Any = RESPONSES
     _edge_weight: Any = 1.0  # of the labels
     _learn: Any
     _check_X: Any

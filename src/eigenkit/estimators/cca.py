@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_real, check_share, parameters, take_parameters
+from eigenkit.shell import UNCHANGED, check_real, check_share, take_parameters
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.covariance import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
@@ -74,7 +74,6 @@ class OrthonormalizedPLS(ResponseProjection):
 
 
 @described
-@parameters
 class CCA(MapsBack, ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
@@ -125,8 +124,21 @@ class CCA(MapsBack, ResponseProjection):
         "scale X first (StandardScaler)",
     }
 
-    _: KW_ONLY
-    alpha_y: float = 0.0
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        alpha_y: float = 0.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        take_parameters(self, locals())
+
+    alpha_y: float
 
     _rules: ClassVar = {"alpha_y": check_real}
     _ridge_of_x = "alpha"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,12 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, parameters, refuse
+from eigenkit.shell import (
+    check_at_most,
+    check_count,
+    refuse,
+    take_parameters,
+)
 from eigenkit.targets import TARGETS, Labels, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
@@ -30,7 +34,6 @@ MOST_STARTS = 1_000_000
 
 
 @described
-@parameters
 class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 
@@ -70,9 +73,23 @@ class HypergraphSpectral(Projection):
     (100, 5)
     """
 
-    _: KW_ONLY
-    expansion: str = "star"
-    label_weights: Any = None
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        expansion: str = "star",
+        label_weights: Any = None,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        take_parameters(self, locals())
+
+    expansion: str
+    label_weights: Any
 
     _uses_all_components = False
     _sparse_labels = True
@@ -123,7 +140,6 @@ def _check_starts(name: str, value: Any) -> None:
 
 
 @described
-@parameters
 class HypergraphClustering(ClusterMixin, Estimator):
     """Spectral clustering of the vertices of a hypergraph.
 
@@ -165,12 +181,20 @@ class HypergraphClustering(ClusterMixin, Estimator):
     True
     """
 
-    n_clusters: int = 2
-    _: KW_ONLY
-    expansion: str = "zhou"
-    edge_weights: Any = None
-    n_init: int = 10
-    random_state: Any = None
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        expansion: str = "zhou",
+        edge_weights: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.expansion = expansion
+        self.edge_weights = edge_weights
+        self.n_init = n_init
+        self.random_state = random_state
 
     _supervised = False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,12 +17,16 @@ from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.tolerances import SOLVABLE
 from eigenkit.pencil import Answer
-from eigenkit.shell import UNCHANGED, check_at_most, check_flag, parameters
+from eigenkit.shell import (
+    UNCHANGED,
+    check_at_most,
+    check_flag,
+    take_parameters,
+)
 from eigenkit.solvers.spectral import principal
 
 
 @described
-@parameters
 class KernelPCA(KernelSpace):
     """Principal component analysis in the space of a kernel.
 
@@ -76,18 +79,26 @@ class KernelPCA(KernelSpace):
         ),
     }
 
-    n_components: int | None = None
-    _: KW_ONLY
-    kernel: Any = "linear"
-    gamma: Any = None
-    degree: float = 3
-    coef0: float = 1
-    kernel_params: Any = None
-    alpha: float = 1.0
-    fit_inverse_transform: bool = False
-    approximation: str | None = None
-    n_landmarks: int = 500
-    random_state: Any = None
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        take_parameters(self, locals())
+
+    n_components: int | None
+    alpha: float
+    fit_inverse_transform: bool
 
     _supervised = False
 

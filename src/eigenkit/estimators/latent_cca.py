@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, settled
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_share, optional, parameters
+from eigenkit.shell import check_at_most, check_count, check_share, optional
 from eigenkit.solvers.sparse_latent import Loadings, Observed, information, present, search
 from eigenkit.solvers.two_views import (
     SharedLatent,
@@ -38,7 +38,6 @@ def _check_latent(name: str, value: Any) -> None:
 
 
 @described
-@parameters
 class ProbabilisticCCA(TwoViewDensity):
     """Canonical correlation analysis as a model of the data: two views of one latent variable.
 
@@ -103,11 +102,18 @@ class ProbabilisticCCA(TwoViewDensity):
     (300, 2)
     """
 
-    n_components: int | str | None = None
-    _: KW_ONLY
-    alpha: float = 1.0
-    tol: float = 1e-7
-    max_iter: int = 1000
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        alpha: float = 1.0,
+        tol: float = 1e-7,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
 
     _rules: ClassVar = {"n_components": _check_latent}
 
@@ -196,7 +202,6 @@ def _singular(error: SingularView, views: Views | Sides) -> str:
 
 
 @described
-@parameters
 class BayesianCCA(TwoViewDensity):
     """Bayesian CCA: sparse loadings, and a number of components found from the data.
 
@@ -257,10 +262,12 @@ class BayesianCCA(TwoViewDensity):
     [True, True, False, False, False, False]
     """
 
-    n_components: int | None = None
-    _: KW_ONLY
-    tol: float = 1e-2
-    max_iter: int = 300
+    def __init__(
+        self, n_components: int | None = None, *, tol: float = 1e-2, max_iter: int = 300
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
 
     _rules: ClassVar = {
         "n_components": optional(partial(check_count, hint=", or None for up to 10"))

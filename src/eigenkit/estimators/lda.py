@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,13 +20,17 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_flag, check_share, parameters
+from eigenkit.shell import (
+    check_choice,
+    check_flag,
+    check_share,
+    take_parameters,
+)
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
 
 
 @described
-@parameters
 class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
@@ -90,10 +94,25 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         "covariance_estimator": "use shrinkage, or alpha for a ridge",
     }
 
-    _: KW_ONLY
-    priors: Any = None
-    shrinkage: Any = None
-    store_covariance: bool = False
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        priors: Any = None,
+        alpha: float = 1.0,
+        shrinkage: Any = None,
+        store_covariance: bool = False,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        take_parameters(self, locals())
+
+    priors: Any
+    shrinkage: Any
+    store_covariance: Any
 
     _rules: ClassVar = {"store_covariance": check_flag}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,11 @@ from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_at_most, check_numbers, is_sequence, parameters
+from eigenkit.shell import (
+    check_at_most,
+    check_numbers,
+    is_sequence,
+)
 from eigenkit.solvers.multiview import solve_views
 
 
@@ -167,7 +171,6 @@ class Views:
     alphas: list[float]
 
 
-@parameters
 class MultiviewCCA(Streaming, ManyViews):
     """Canonical correlation analysis of two or more views of the same samples.
 
@@ -225,10 +228,12 @@ class MultiviewCCA(Streaming, ManyViews):
     True
     """
 
-    n_components: int | None = None
-    _: KW_ONLY
-    alpha: Any = 1.0
-    groups: Any = None
+    def __init__(
+        self, n_components: int | None = None, *, alpha: Any = 1.0, groups: Any = None
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.groups = groups
 
     _rules: ClassVar = {"alpha": check_numbers}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,10 @@ from eigenkit.estimators._cross_decomposition import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import check_all_or_count, check_at_most, parameters
+from eigenkit.shell import (
+    check_all_or_count,
+    check_at_most,
+)
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
@@ -121,14 +123,22 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         return tags
 
 
-@parameters
 class NipalsRegressor(PLSRegressor):
     """Members of the family that NIPALS can fit too."""
 
-    _: KW_ONLY
-    algorithm: str = "kernel"
-    tol: float = 1e-10
-    max_iter: int = 1000
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        scale: bool | tuple[bool, bool] = True,
+        algorithm: str = "kernel",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.algorithm = algorithm
+        self.tol = tol
+        self.max_iter = max_iter
 
     _rules: ClassVar = {"algorithm": ALGORITHMS}
 
@@ -244,7 +254,6 @@ class SIMPLS(StreamedPLS, PLSRegressor):
 
 
 @described
-@parameters
 class PLSCanonical(StreamedPLS, NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
 
@@ -279,11 +288,19 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
 
     _deflation = "canonical"
 
-    n_components: int | None = None
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        scale: bool | tuple[bool, bool] = True,
+        algorithm: str = "kernel",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
 
 
 @described
-@parameters
 class PLSSVD(StreamedPLS):
     """PLS-SB: the singular vectors of X'Y, all at once.
 
@@ -315,7 +332,10 @@ class PLSSVD(StreamedPLS):
 
     _deflation = "svd"
 
-    n_components: int | None = None
+    def __init__(
+        self, n_components: int | None = None, *, scale: bool | tuple[bool, bool] = True
+    ) -> None:
+        super().__init__(n_components, scale=scale)
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         values = fit.components.singular_values / fit.X.unit / fit.Y.unit

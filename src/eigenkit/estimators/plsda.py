@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,13 +21,11 @@ from eigenkit.estimators._encoding import (
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
-from eigenkit.shell import parameters
 
 CODINGS = ("indicator", "reduced", "between")
 
 
 @described
-@parameters
 class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 
@@ -96,9 +93,11 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     True
     """
 
-    _: KW_ONLY
-    coding: str = "indicator"
-    scale: bool = True
+    def __init__(
+        self, n_components: int | None = 2, *, coding: str = "indicator", scale: bool = True
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.coding = coding
 
     @property
     def _deflation(self) -> str:  # type: ignore[override]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,12 @@ from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fit
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_numbers, check_real, parameters
+from eigenkit.shell import (
+    check_at_most,
+    check_count,
+    check_numbers,
+    check_real,
+)
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
 
@@ -33,7 +38,6 @@ class Blocks:
 
 
 @described
-@parameters
 class RGCCA(Streaming, ManyViews):
     """Regularized generalized CCA: multi-block PLS and CCA with a design.
 
@@ -100,14 +104,24 @@ class RGCCA(Streaming, ManyViews):
     True
     """
 
-    n_components: int = 1
-    _: KW_ONLY
-    tau: Any = 1.0
-    design: Any = 1.0
-    scheme: str = "factorial"
-    groups: Any = None
-    tol: float = 1e-14
-    max_iter: int = 1000
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        tau: Any = 1.0,
+        design: Any = 1.0,
+        scheme: str = "factorial",
+        groups: Any = None,
+        tol: float = 1e-14,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.tau = tau
+        self.design = design
+        self.scheme = scheme
+        self.groups = groups
+        self.tol = tol
+        self.max_iter = max_iter
 
     components_, view_components_, covariances_, criterion_, n_iter_ = results(5)
     mean_, n_components_, n_views_, _columns_ = results(4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +24,11 @@ from eigenkit.estimators.sparse_cca import Keep, sparsities
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
-from eigenkit.shell import check_at_most, check_count, parameters
+from eigenkit.shell import (
+    check_at_most,
+    check_count,
+    take_parameters,
+)
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import sparse_pair
@@ -34,15 +37,15 @@ from eigenkit.solvers.orthogonal import Filter, correct, predictive
 MODES = ("regression", "canonical")
 
 
-@parameters
 class _SparsePairs(StreamedPLS):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
 
-    _: KW_ONLY
-    keep_x: Keep = None
-    penalty_x: float = 0.0
-    tol: float = 1e-6
-    max_iter: int = 500
+    keep_x: Keep
+    keep_y: Keep = None
+    penalty_x: float
+    penalty_y: float = 0.0
+    tol: float
+    max_iter: int
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
@@ -61,7 +64,6 @@ class _SparsePairs(StreamedPLS):
 
 
 @described
-@parameters
 class SparsePLS(_SparsePairs, PLSRegressor):
     """PLS with few variables in each component, of X and of y.
 
@@ -124,10 +126,22 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     array([3, 8])
     """
 
-    _: KW_ONLY
-    keep_y: Keep = None
-    penalty_y: float = 0.0
-    mode: str = "regression"
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        keep_x: Keep = None,
+        keep_y: Keep = None,
+        penalty_x: float = 0.0,
+        penalty_y: float = 0.0,
+        mode: str = "regression",
+        scale: bool | tuple[bool, bool] = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+    ) -> None:
+        take_parameters(self, locals())
+
+    mode: str
 
     @property
     def _deflation(self) -> str:  # type: ignore[override]
@@ -195,7 +209,20 @@ class SparsePLSDA(_SparsePairs, PLSDA):
     True
     """
 
-    coding, keep_y, penalty_y = "indicator", None, 0.0
+    coding = "indicator"
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        keep_x: Keep = None,
+        penalty_x: float = 0.0,
+        scale: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+    ) -> None:
+        take_parameters(self, locals())
+
     _deflation = "regression"
 
     def _settings(self) -> tuple[bool, bool]:
@@ -205,7 +232,6 @@ class SparsePLSDA(_SparsePairs, PLSDA):
 
 
 @described
-@parameters
 class OrthogonalPLS(StreamedPLS, PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 
@@ -261,9 +287,15 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     _deflation = "regression"
     _nested = False  # what is orthogonal to y depends on all predictive components
 
-    n_components: int | None = None
-    _: KW_ONLY
-    n_orthogonal: int = 1
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_orthogonal: int = 1,
+        scale: bool | tuple[bool, bool] = True,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.n_orthogonal = n_orthogonal
 
     _rules: ClassVar = {"n_orthogonal": check_count}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,14 +17,18 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import check_at_most, check_count, check_flag, check_real, parameters
+from eigenkit.shell import (
+    check_at_most,
+    check_count,
+    check_flag,
+    check_real,
+)
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
 
 
 @described
-@parameters
 class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
@@ -75,11 +78,18 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
     1.0
     """
 
-    method: str = "pls"
-    _: KW_ONLY
-    n_components: int = 2
-    alpha: float = 1.0
-    bounded: bool = False
+    def __init__(
+        self,
+        method: str = "pls",
+        *,
+        n_components: int = 2,
+        alpha: float = 1.0,
+        bounded: bool = False,
+    ) -> None:
+        self.method = method
+        self.n_components = n_components
+        self.alpha = alpha
+        self.bounded = bounded
 
     singular_values_, directions_, shrinkage_factors_, _spectrum_ = results(4)
     coef_, intercept_, mean_ = results(3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +24,6 @@ from eigenkit.shell import (
     check_share,
     counted,
     is_sequence,
-    parameters,
 )
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
@@ -34,7 +32,6 @@ Keep = int | Sequence[int] | None
 
 
 @described
-@parameters
 class SparseCCA(CentredSides, BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
@@ -104,17 +101,30 @@ class SparseCCA(CentredSides, BothSides):
     {'penalty_x': 0.5, 'penalty_y': 0.5}
     """
 
-    n_components: int = 1
-    _: KW_ONLY
-    method: str = "pmd"
-    penalty_x: float = 0.5
-    penalty_y: float = 0.5
-    keep_x: Keep = None
-    keep_y: Keep = None
-    nonnegative: bool = False
-    scale: bool = True
-    tol: float = 1e-6
-    max_iter: int = 500
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        method: str = "pmd",
+        penalty_x: float = 0.5,
+        penalty_y: float = 0.5,
+        keep_x: Keep = None,
+        keep_y: Keep = None,
+        nonnegative: bool = False,
+        scale: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.penalty_x = penalty_x
+        self.penalty_y = penalty_y
+        self.keep_x = keep_x
+        self.keep_y = keep_y
+        self.nonnegative = nonnegative
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
 
     components_, x_weights_, y_weights_, canonical_correlations_ = results(4)
     mean_, y_mean_, n_components_, n_iter_ = results(4)
