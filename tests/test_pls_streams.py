@@ -244,3 +244,16 @@ def test_sides_that_share_nothing_but_rounding_are_refused(model):
         model.partial_fit(X[rows], y[rows], **({"classes": [0, 1]} if "DA" in str(model) else {}))
     with pytest.raises(NotFittedError, match="X and y have nothing in common"):
         model.transform(X)
+
+
+@pytest.mark.parametrize("cls", [PLSRegression, PLSCanonical])
+def test_a_stream_for_nipals_takes_no_gaps(rng, cls):
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
+    model = cls(1, algorithm="nipals").partial_fit(X, Y)
+    before = model.coef_
+    holed = np.where(np.arange(4) == 2, np.nan, X)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        model.partial_fit(holed, Y)
+    np.testing.assert_array_equal(model.coef_, before)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        cls(1, algorithm="nipals").fit(RowBlocks(lambda: [(holed, Y)]))

@@ -1,6 +1,5 @@
 from ._alphas import alpha_path as alpha_path
 from ._estimator import Projection as Projection
-from .bayesian_cca import BayesianCCA as BayesianCCA
 from .cca import (
     CCA as CCA,
     CanonicalRidge as CanonicalRidge,
@@ -20,6 +19,7 @@ from .kernel import (
     KernelPLS as KernelPLS,
 )
 from .kernel_pca import KernelPCA as KernelPCA
+from .latent_cca import BayesianCCA as BayesianCCA, ProbabilisticCCA as ProbabilisticCCA
 from .lda import LDA as LDA
 from .least_squares import LeastSquaresProjection as LeastSquaresProjection
 from .many_labels import ManyLabelClassifier as ManyLabelClassifier
@@ -30,7 +30,6 @@ from .multilabel import (
 )
 from .multiple_kernels import MultipleKernelProjection as MultipleKernelProjection
 from .multiview import MultiviewCCA as MultiviewCCA
-from .orthogonal_pls import OrthogonalPLS as OrthogonalPLS
 from .pca import PCA as PCA
 from .planes import GEPSVM as GEPSVM, ReGEC as ReGEC
 from .pls import (
@@ -40,16 +39,19 @@ from .pls import (
     PLSRegression as PLSRegression,
 )
 from .plsda import PLSDA as PLSDA
-from .probabilistic_cca import ProbabilisticCCA as ProbabilisticCCA
 from .rgcca import RGCCA as RGCCA
 from .search import (
     AlphaSearchCV as AlphaSearchCV,
     PLSRegressionCV as PLSRegressionCV,
     l1_path as l1_path,
 )
+from .selective_pls import (
+    OrthogonalPLS as OrthogonalPLS,
+    SparsePLS as SparsePLS,
+    SparsePLSDA as SparsePLSDA,
+)
 from .shrinkage import (
     ShrinkageRegression as ShrinkageRegression,
     shrinkage_factors as shrinkage_factors,
 )
 from .sparse_cca import SparseCCA as SparseCCA
-from .sparse_pls import SparsePLS as SparsePLS, SparsePLSDA as SparsePLSDA

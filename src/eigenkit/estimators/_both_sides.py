@@ -89,24 +89,30 @@ class BothSides(Transformer):
         return Y
 
 
-@described
 class MapsBack(BothSides):
     """X and y are regressed on their scores too: :meth:`inverse_transform` maps scores back."""
 
     x_loadings_: Any
     y_loadings_: Any
 
-    def _units(self) -> tuple[Any, Any]:
-        """What X and y were divided by."""
-        return 1.0, 1.0
-
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
-        {back}
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores of X.
+        y : array of shape (n_samples, n_components_), optional
+            Scores of y.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or a tuple with the approximation of y
         """
         check_is_fitted(self)
-        l, (x_unit, y_unit) = self.n_components_, self._units()
+        l = self.n_components_
+        # What X and y were divided by, where that was done.
+        x_unit, y_unit = (getattr(self, name, 1.0) for name in ("x_std_", "y_std_"))
         x_back = check_scores("X", X, l) @ self.x_loadings_.T * x_unit + self.mean_
         if y is None:
             return x_back

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import SCALABLE, Centered, Rescaled, project
+from eigenkit.data import SCALABLE, Centered, Rescaled
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._encoding import check_numeric_Y
-from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
+from eigenkit.estimators._gaps import SkipsGaps
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary
 from eigenkit.exceptions import DegenerateDataWarning
@@ -23,7 +22,6 @@ from eigenkit.shell import UNCHANGED, check_at_most, shown
 from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.cross_products import rescaled
 from eigenkit.solvers.deflation import Components, FindPair, decompose
-from eigenkit.solvers.nipals import skip_missing_scores
 
 NOTHING_SHARED = "X'y is zero up to rounding: X and y have nothing in common."
 TOO_FAR_APART = (
@@ -34,26 +32,23 @@ TOO_FAR_APART = (
 
 @dataclass(frozen=True)
 class Pair:
-    """X and y as centred data, and the ``rows`` of positive weight that they come from.
+    """X and y as centred data, of the rows of positive weight.
 
-    ``given`` holds all rows, also those of zero weight. A stream keeps none (None); its ``rows``
-    are those of a factor with the same products. ``observed`` says which entries of X are there;
-    it is None where none is missing.
+    ``given`` holds all rows, also those of zero weight; a stream keeps none (None). ``observed``
+    says which entries of X are there; it is None where none is missing.
     """
 
     given: Rows | None
-    rows: Rows
     observed: np.ndarray | None
     X: Centered
     Y: Centered
 
-    def coded(self, M: Array) -> Centered:
-        """Y M as centred data."""
-        if self.given is not None:
-            return Centered(self.rows.Y @ M, self.rows.weight)
-        Y = self.Y
-        one = Y.one
-        return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples, Y.eps)
+    @property
+    def rows(self) -> Rows:
+        """The rows of positive weight; of a stream those of a factor with the same products."""
+        if self.given is None:
+            return Rows(self.X.toarray(), self.Y.toarray(), None)
+        return self.given.positive()
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class Fit:
         return replace(self.components.report, products=self.X.products)
 
 
-class CrossDecomposition(BothSides):
+class CrossDecomposition(SkipsGaps, BothSides):
     """Base class of the PLS family: checks X and y, decomposes X'Y and keeps the results."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
@@ -96,40 +91,23 @@ class CrossDecomposition(BothSides):
             )
         return bool(pair[0]), bool(pair[1])
 
-    @property
-    def _iterates(self) -> bool:
-        """Whether X itself is deflated, as NIPALS does, where that can be asked for."""
-        return bool(getattr(self, "algorithm", None) == "nipals")
-
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         if reset:
             self._one_response_ = y.ndim == 1
         return check_numeric_Y(y, n, SCALABLE)
 
-    def _check_X(self, X: Any, **how: Any) -> Any:
-        """X, with gaps (NaN) if the algorithm can skip them."""
-        if not self._iterates:
-            return super()._check_X(X, **how)
-        return check_gaps(self, X, "algorithm", "kernel", **how)
-
     _take = BothSides._rows  # rows without a weight have scores too
 
     def _state(self, sample: Any) -> Pair:
         if sample.whole is None:
-            X, Y = sample.sides()
-            return Pair(None, Rows(X.toarray(), Y.toarray(), None), None, X, Y)
-        rows = sample.positive()
-        observed = self._observed(rows.X)
-        X = rows.X if observed is None else filled(rows, observed)
-        Z, Y = Centered(X, rows.weight), Centered(rows.Y, rows.weight)
-        return Pair(sample, rows, observed, Z, Y)
-
-    def _observed(self, X: Any) -> np.ndarray | None:
-        """Which entries of X are there; None where all are."""
-        return observed_entries(X) if self._iterates else None
+            return Pair(None, None, *sample.sides())
+        rows, observed = self._without_gaps(sample.positive())
+        Z, Y = Centered(rows.X, rows.weight), Centered(rows.Y, rows.weight)
+        return Pair(sample, observed, Z, Y)
 
     def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
-        l = self._n_wanted(problem.rows, problem.X.n_samples)
+        X, Y = problem.X, problem.Y
+        l = self._n_wanted(X.n_samples, X.shape[1], Y.shape[1])
         fit = self._decompose(problem, settings, l)
         self._check_found(fit.components, l)
         return fit
@@ -137,9 +115,7 @@ class CrossDecomposition(BothSides):
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         return decomposed(pair.X, pair.Y, scale, l, self._deflation)
 
-    def _n_wanted(self, rows: Rows, n: int) -> int:
-        d = rows.X.shape[1]
-        k = rows.Y.shape[1]
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
         both = self._deflation in ("canonical", "svd")
         bound = min(n, d, k) if both else min(n, d)
         sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
@@ -190,32 +166,29 @@ class CrossDecomposition(BothSides):
                 y_explained_variance_ratio_=found.y_taken / fit.squares[1],
             )
         self._keep_spread(problem, fit)
-        if self._deflation == "canonical":
-            self._keep_shares(problem, fit)
         self._keep_more(problem, fit)
         self._keep_scores(problem, fit)
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
-        """What brings the scores of X to unit covariance, and how many samples it is known from."""
+        """What brings the scores of X to unit covariance, and how many samples it is known from.
+
+        Where y is deflated by its own scores, also how much of it those of X explain.
+        """
         X, found, unit = fit.X, fit.components, fit.X.unit
+        T = np.empty((0, 0))
+        if pair.observed is not None:
+            T = X.weighted(self._x_scores(pair.rows.X)) * unit
+        elif self._deflation in ("canonical", "svd"):
+            T = X.matmat(found.x_rotations)
         if pair.observed is not None or self._deflation == "svd":  # scores overlap
-            white = whitener(self._weighted_scores(pair, fit)) * unit
+            white = whitener(T) * unit
         else:
             white = np.diag(unit / np.sqrt(found.x_norms))
         self._score_whitener_ = self._cast(white * np.sqrt(X.freedom))
         self._n_samples_ = float(X.total / X.one)
-
-    def _weighted_scores(self, pair: Pair, fit: Fit) -> Array:
-        """The scores of X in the unit of its block, times the roots of the weights."""
-        if pair.observed is not None:
-            return fit.X.weighted(self._x_scores(pair.rows.X)) * fit.X.unit
-        return fit.X.matmat(fit.components.x_rotations)
-
-    def _keep_shares(self, pair: Pair, fit: Fit) -> None:
-        """How much of y the scores of X explain, where y is deflated by its own scores."""
-        T = self._weighted_scores(pair, fit)
-        explained = np.sum((fit.Y.toarray().T @ T) ** 2, axis=0) / np.sum(T**2, axis=0)
-        self._y_explained_by_x_ = self._cast(explained / fit.squares[1])
+        if self._deflation == "canonical":
+            explained = np.sum((fit.Y.toarray().T @ T) ** 2, axis=0) / np.sum(T**2, axis=0)
+            self._y_explained_by_x_ = self._cast(explained / fit.squares[1])
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
@@ -223,7 +196,7 @@ class CrossDecomposition(BothSides):
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         if pair.given is None:
             return
-        if pair.rows is pair.given and pair.observed is None:
+        if pair.X.shape[0] == pair.given.n_rows and pair.observed is None:
             T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations / fit.X.unit))
         else:
             T = self._scores_of_all(pair.given.X)
@@ -253,27 +226,11 @@ class CrossDecomposition(BothSides):
         """``x_rotations_`` by rows, for features that are not scaled."""
         return np.asarray((self.x_rotations_ / self.x_std_[:, None]).T)
 
-    def _x_scores(self, X: Any) -> Array:
-        observed = self._observed(X)
-        if observed is None:
-            return project(X, self.mean_, self.components_.T)
-        centred = np.where(observed, X - self.x_mean_, 0.0) / self.x_std_
-        return np.asarray(
-            self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))
-        )
-
-    def _projected(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._x_scores(self._check_X(X, reset=False))
+    def _axes(self) -> tuple[Array, Array, Array]:
+        return self.x_std_, self.x_weights_, self.x_loadings_
 
     def _scores_of_y(self, Y: Any) -> Array:
         return np.asarray((Y - self.y_mean_) / self.y_std_ @ self.y_rotations_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._iterates
-        tags.input_tags.allow_nan = self._iterates
-        return tags
 
 
 def decomposed(

@@ -182,6 +182,18 @@ mean_, components_ : array
 x_mean_, y_mean_, x_std_, y_std_ : array
     What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
 """,
+    "linnerud": """
+Examples
+--------
+>>> from sklearn.datasets import load_linnerud
+>>> X, Y = load_linnerud(return_X_y=True)
+""",
+    "iris": """
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> X, y = load_iris(return_X_y=True)
+""",
     "class_of_each": """
 {samples}
 
@@ -244,18 +256,6 @@ sample_weight : array of shape (n_samples,), optional
 Returns
 -------
 float
-""",
-    "back": """
-Parameters
-----------
-X : array of shape (n_samples, n_components_)
-    Scores of X.
-y : array of shape (n_samples, n_components_), optional
-    Scores of y.
-
-Returns
--------
-array of shape (n_samples, n_features), or a tuple with the approximation of y
 """,
 }
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Data, check_finite
+from eigenkit.data import Data, check_finite, project
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._validation import check_X, counted
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Problem, Rows
@@ -16,29 +18,76 @@ from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Report, Solution
 from eigenkit.solvers import Settings
-from eigenkit.solvers.nipals import nipals_axes
+from eigenkit.solvers.nipals import nipals_axes, skip_missing_scores
 
 
-def check_gaps(
-    model: Any, X: Any, name: str, instead: str, *, weight: Any = None, **how: Any
-) -> Array:
-    """X as dense numbers that may be missing, but not infinite.
+class SkipsGaps(Transformer):
+    """NIPALS, where it is asked for, takes dense X with gaps (NaN), as it deflates X itself.
 
-    The parameter ``name`` is "nipals"; with sparse X it must be ``instead``.
+    Gaps may be where all rows come at once, and in new rows.
     """
-    X = check_X(model, X, finite=False, **how)
-    if sparse.issparse(X):
-        raise ValueError(
-            f"X is sparse, but {name}='nipals' deflates X itself: use {name}={instead!r}."
-        )
-    check_finite("X", counted(X, weight), gaps=True)
-    return np.asarray(X)
 
+    # The parameter that asks for it, and what to give instead for sparse X.
+    _nipals_by: ClassVar = ("algorithm", "kernel")
 
-def observed_entries(X: Array) -> np.ndarray | None:
-    """Which entries of X are there; None where all are."""
-    there = ~np.isnan(X)
-    return None if there.all() else there
+    @property
+    def _iterates(self) -> bool:
+        return bool(getattr(self, "algorithm", None) == "nipals")
+
+    def _check_X(self, X: Any, *, min_samples: int = 1, **how: Any) -> Any:
+        if self._iterates:
+            return self._dense(X, gaps=min_samples > 1, min_samples=min_samples, **how)
+        return super()._check_X(X, min_samples=min_samples, **how)
+
+    def _features(self, X: Any) -> Any:
+        return self._dense(X, gaps=True, reset=False) if self._iterates else super()._features(X)
+
+    def _dense(self, X: Any, *, gaps: bool, weight: Any = None, **how: Any) -> Array:
+        """X as dense numbers that may be missing with ``gaps``, but not infinite."""
+        X = check_X(self, X, finite=False, **how)
+        if sparse.issparse(X):
+            name, instead = self._nipals_by
+            raise ValueError(
+                f"X is sparse, but {name}='nipals' deflates X itself: use {name}={instead!r}."
+            )
+        check_finite("X", counted(X, weight), gaps=gaps)
+        return np.asarray(X)
+
+    def _observed(self, X: Any) -> np.ndarray | None:
+        """Which entries of X are there; None where all are."""
+        if not self._iterates:
+            return None
+        there = ~np.isnan(X)
+        return None if there.all() else there
+
+    def _without_gaps(self, rows: Rows) -> tuple[Rows, np.ndarray | None]:
+        """Rows with column means in their gaps, and what is observed; None where all is."""
+        if not self._iterates or (observed := self._observed(rows.X)) is None:
+            return rows, None
+        return replace(rows, X=filled(rows, observed)), observed
+
+    def _axes(self) -> tuple[Any, Array, Array]:
+        """The unit of every feature, and the weights and loadings of NIPALS."""
+        return 1.0, self.components_.T, self.components_.T
+
+    def _projected(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._x_scores(self._features(X))
+
+    def _x_scores(self, X: Any) -> Array:
+        """Scores of rows that are checked, over what is observed."""
+        observed = self._observed(X)
+        if observed is None:
+            return project(X, self.mean_, self.components_.T)
+        unit, W, P = self._axes()
+        centred = np.where(observed, X - self.mean_, 0.0) / unit
+        return np.asarray(self._cast(skip_missing_scores(centred, observed, W, P)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._iterates
+        tags.input_tags.allow_nan = self._iterates
+        return tags
 
 
 def filled(rows: Rows, seen: np.ndarray) -> Array:
@@ -86,12 +135,6 @@ class Gapped(Problem):
         return cls(**vars(problem), observed=observed, squares=squares)
 
 
-def without_gaps(rows: Rows) -> tuple[Rows, np.ndarray | None]:
-    """Rows with column means in their gaps, and what is observed; None where all is."""
-    observed = observed_entries(rows.X)
-    return rows if observed is None else replace(rows, X=filled(rows, observed)), observed
-
-
 def total_squares(problem: Problem) -> float:
     """What there is to explain."""
     if isinstance(problem, Gapped):
@@ -99,12 +142,14 @@ def total_squares(problem: Problem) -> float:
     return float(problem.pencil.Z.column_squares().sum())
 
 
-def axes_with_gaps(problem: Problem, k: int | None, settings: Settings) -> Solution:
+def axes_with_gaps(problem: Problem, settings: Settings) -> Solution:
     """The leading principal axes by regressions over what is observed."""
     observed = problem.observed if isinstance(problem, Gapped) else None
     Z, tol, max_iter = problem.pencil.Z, settings.tol, settings.max_iter
     A = Z.toarray() if observed is None else Z.toarray() * observed
-    found = nipals_axes(A, observed, k, tol=tol, max_iter=max_iter, grain=Z.grain())
+    found = nipals_axes(
+        A, observed, settings.n_components, tol=tol, max_iter=max_iter, grain=Z.grain()
+    )
     if not found.converged:
         late = [str(i + 1) for i, n in enumerate(found.n_iter) if n == settings.max_iter]
         warn_of_stopping(

@@ -16,6 +16,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary, check_X, counted
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS
@@ -74,11 +75,17 @@ class Sides:
             raise SingularView(0, -1) from None
 
 
-def growing(what: str, change: float) -> str:
-    """How an iteration ended that ran out of steps; a single value has no change yet."""
-    if not np.isfinite(change):
-        return f"before it was known how {what} grows"
-    return f"while {what} still grew by {change:.1e}"
+def settled(model: Any, who: str, what: str, change: float) -> bool:
+    """Whether the last step of ``who`` gained no more than ``tol``; warns if it did."""
+    if change <= model.tol:
+        return True
+    end = f"while {what} still grew by {change:.1e}"
+    if not np.isfinite(change):  # a single value has no change yet
+        end = f"before it was known how {what} grows"
+    warn_of_stopping(
+        f"{who} stopped after max_iter={model.max_iter} steps {end}: increase max_iter or tol"
+    )
+    return False
 
 
 @described
@@ -88,9 +95,6 @@ class TwoViewDensity(Streaming, BothSides):
     mean_, y_mean_, components_, x_loadings_, y_loadings_, n_components_ = results(6)
     x_noise_covariance_, y_noise_covariance_, canonical_correlations_, n_iter_ = results(4)
     _parts_, _scale_, _n_samples_ = results(3)
-
-    def _keep_more(self) -> None:
-        """Further attributes of a subclass, in the units of the data."""
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -136,19 +140,18 @@ class TwoViewDensity(Streaming, BothSides):
         X = views.X.multiply(1 / s_x).tocsr() if sparse.issparse(views.X) else views.X / s_x
         return replace(views, X=X, Y=views.Y / s_y)
 
-    def _joint(self, views: Views) -> Array:
-        """Both views side by side, with gaps, but no row that is empty."""
+    def _joint(self, views: Views) -> tuple[Array, Array]:
+        """Both views side by side, with gaps but no row that is empty; the number that each counts.
+
+        The numbers sum to that of the samples.
+        """
         V = views.joint()
         empty = np.isnan(V).all(axis=1)
         if empty.any():
             raise ValueError(f"row {int(np.argmax(empty))} holds no value in X or y: leave it out.")
-        return V
-
-    def _counts(self, views: Views) -> Array:
-        """Weights that sum to the number of samples."""
         if views.weight is None:
-            return np.ones(len(views.Y))
-        return np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
+            return V, np.ones(len(V))
+        return V, np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
 
     def _keep(self, views: Views, solution: Answer) -> None:
         model: TwoViews = solution.found
@@ -167,7 +170,6 @@ class TwoViewDensity(Streaming, BothSides):
             y_noise_covariance_=noise[d:, d:],
         )
         self.n_components_ = W.shape[1]
-        self._keep_more()
 
     @property
     def _model(self) -> TwoViews:
@@ -205,8 +207,9 @@ class TwoViewDensity(Streaming, BothSides):
         -------
         array of shape (n_samples, n_components_)
         """
-        views, model = self._given(X, y), self._model
-        return self._given_both(self._filled(views) if views.gaps else views, model.A)
+        views = self._given(X, y)
+        views = self._filled(views) if views.gaps else views
+        return np.asarray(self._cast(self._product(views, self._model.A)))
 
     def _expected(self, views: Views, *, from_x: bool) -> Array:
         """E[z] given one view; without gaps in it a product is all that is needed."""
@@ -214,15 +217,15 @@ class TwoViewDensity(Streaming, BothSides):
         A = views.X if from_x else views.Y
         if _has_nan(A):
             # With gaps at their expectations, E[z] is that given the entries that are there.
-            return self._given_both(self._filled(views), model.A)
+            return np.asarray(self._cast(self._product(self._filled(views), model.A)))
         side, W = (slice(None, d), model.A_x) if from_x else (slice(d, None), model.A_y)
         return np.asarray(self._cast(project(A, model.mean[side], W)))
 
-    def _given_both(self, views: Views, A: Array) -> Array:
+    def _product(self, views: Views, A: Array) -> Array:
+        """What A makes of the differences of both views from their means."""
         mean, d = self._model.mean, self.n_features_in_
-        return np.asarray(
-            self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
-        )
+        both = project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:])
+        return np.asarray(both)
 
     def _filled(self, views: Views) -> Views:
         V = self._completed(views).V
@@ -294,8 +297,7 @@ class TwoViewDensity(Streaming, BothSides):
         if views.gaps:
             density = self._completed(views).log_density
             return np.asarray(self._cast(density - ~np.isnan(views.joint()) @ logs))
-        F = _inverse(model.R)
-        white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
+        white = self._product(views, _inverse(model.R))
         return np.asarray(self._cast(model.log_density(white) - logs.sum()))
 
     def score(self, X: Any, y: Any = None) -> float:

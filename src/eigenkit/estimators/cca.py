@@ -43,11 +43,8 @@ class OrthonormalizedPLS(ResponseProjection):
     {coefficients}
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import OrthonormalizedPLS
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> OrthonormalizedPLS(n_components=2).fit_transform(X, Y).shape
     (20, 2)
     """
@@ -113,11 +110,8 @@ class CCA(MapsBack, ResponseProjection):
     {coefficients}
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import CCA
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> model = CCA(alpha=0).fit(X, Y)
     >>> model.canonical_correlations_.round(2)
     array([0.8 , 0.2 , 0.07])
@@ -287,11 +281,8 @@ class CanonicalRidge(CCA):
     With y a 0/1 label matrix, ``gamma_y=1`` and ``gamma_x=1``
     it is MDDM with orthonormal projections; ``gamma_x=1-mu`` is MDDM with its weight mu.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import CanonicalRidge
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> CanonicalRidge(gamma_x=0, gamma_y=0).fit(X, Y).canonical_correlations_.round(2)
     array([0.8 , 0.2 , 0.07])
     >>> CanonicalRidge(2, gamma_x=1, gamma_y=1).fit_transform(X, Y).shape

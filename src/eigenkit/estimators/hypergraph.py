@@ -20,7 +20,12 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, refuse, take_parameters
+from eigenkit.shell import (
+    check_at_most,
+    check_count,
+    refuse,
+    take_parameters,
+)
 from eigenkit.targets import TARGETS, Labels, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")

@@ -15,8 +15,8 @@ from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import Fold, Samples, Search, score_table
+from eigenkit.estimators.selective_pls import SparsePLS, SparsePLSDA
 from eigenkit.estimators.sparse_cca import SparseCCA
-from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_sequence, check_share, random_of, what_is
 

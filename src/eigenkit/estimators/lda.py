@@ -20,7 +20,12 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_flag, check_share, take_parameters
+from eigenkit.shell import (
+    check_choice,
+    check_flag,
+    check_share,
+    take_parameters,
+)
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
 
@@ -76,11 +81,8 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     intercept_ : array of shape (n_classes,), or (1,)
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import LDA
-    >>> X, y = load_iris(return_X_y=True)
     >>> model = LDA(alpha=0).fit(X, y)
     >>> model.transform(X).shape
     (150, 2)

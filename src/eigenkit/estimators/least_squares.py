@@ -26,7 +26,11 @@ from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_share, checked, take_parameters
+from eigenkit.shell import (
+    check_share,
+    checked,
+    take_parameters,
+)
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -102,11 +106,8 @@ class LeastSquaresProjection(Projection):
     open (scores have the same distances); the one is taken in which ``H'Xc W`` has orthogonal
     columns.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import LeastSquaresProjection
-    >>> X, y = load_iris(return_X_y=True)
     >>> model = LeastSquaresProjection(target="lda", alpha=2.0, l1_ratio=1.0).fit(X, y)
     >>> (model.components_ != 0).sum(axis=1)
     array([2, 1, 2])

@@ -8,23 +8,18 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._density import Density
 from eigenkit.estimators._described import described
-from eigenkit.estimators._gaps import (
-    Gapped,
-    axes_with_gaps,
-    check_gaps,
-    observed_entries,
-    total_squares,
-    without_gaps,
-)
+from eigenkit.estimators._estimator import Projection
+from eigenkit.estimators._gaps import Gapped, SkipsGaps, axes_with_gaps, total_squares
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import (
     NO_DIGITS,
     check_scores,
+    check_X,
     check_X_varies,
     warn_lost_features,
 )
@@ -42,7 +37,6 @@ from eigenkit.shell import (
     take_parameters,
 )
 from eigenkit.solvers import Choice, Settings
-from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
 
 # scikit-learn's names of the ways to solve.
@@ -65,7 +59,7 @@ def _check_wanted(name: str, value: Any) -> None:
 
 
 @described
-class PCA(Density):
+class PCA(SkipsGaps, Projection):
     """Principal component analysis: the directions of largest variance.
 
     Solves ``Xc'Xc w = lambda w`` with ``w'w = 1``. Sparse X is centred implicitly and never
@@ -127,11 +121,8 @@ class PCA(Density):
     of the squares of all observed entries which it takes out, and its variance is that share of
     the total variance.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import PCA
-    >>> X, _ = load_iris(return_X_y=True)
     >>> PCA(2).fit(X).explained_variance_ratio_.round(3)
     array([0.925, 0.053])
     >>> stream = PCA(2)
@@ -204,7 +195,7 @@ class PCA(Density):
         return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
 
     def _check_in_parts(self) -> None:
-        if self._skips_gaps:
+        if self._iterates:
             raise ValueError(
                 "solver='nipals' needs all rows at once: fit arrays, or choose another."
             )
@@ -212,25 +203,16 @@ class PCA(Density):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
+    _nipals_by = ("solver", "auto")
+
     @property
-    def _skips_gaps(self) -> bool:
+    def _iterates(self) -> bool:
         return isinstance(self.solver, str) and self.solver == "nipals"
 
-    def _check_X(self, X: Any, *, min_samples: int = 1, **how: Any) -> Any:
-        """X; entries may be missing where all rows come at once."""
-        if self._skips_gaps and min_samples > 1:
-            return check_gaps(self, X, "solver", "auto", min_samples=min_samples, **how)
-        return super()._check_X(X, min_samples=min_samples, **how)
-
     def _state(self, moments: Any) -> Problem:
-        rows, observed = without_gaps(moments) if self._skips_gaps else (moments, None)
-        problem = self._in_one_unit(rows.problem(self._target, 1.0, 0.0))
-        return problem if observed is None else Gapped.of(problem, observed)
-
-    def _in_one_unit(self, problem: Problem) -> Problem:
-        """Columns of extreme sizes: one factor for all, as here their units matter."""
-        Z = problem.pencil.Z
-        sizes = np.log10(Z.units)
+        rows, observed = self._without_gaps(moments)
+        problem = rows.problem(self._target, 1.0, 0.0)
+        Z, sizes = problem.pencil.Z, np.log10(problem.pencil.Z.units)
         spread = float(sizes.max() - sizes.min())
         if spread > 8:
             warnings.warn(
@@ -239,8 +221,10 @@ class PCA(Density):
                 ConditionWarning,
                 stacklevel=2,
             )
-        pencil = problem.pencil
-        return replace(problem, pencil=Pencil(Z.in_one_unit(), pencil.H, pencil.alpha))
+        # One factor for all columns, also of extreme sizes, as here their units matter.
+        pencil = Pencil(Z.in_one_unit(), problem.pencil.H, problem.pencil.alpha)
+        problem = replace(problem, pencil=pencil)
+        return problem if observed is None else Gapped.of(problem, observed)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         if settings.solver != "auto":
@@ -252,7 +236,7 @@ class PCA(Density):
         sizes = "the smaller of the numbers of samples and features"
         check_at_most("n_components", k, min(problem.n_rows, self.n_features_in_), sizes)
         if settings.solver == "nipals":
-            return axes_with_gaps(problem, k, settings)
+            return axes_with_gaps(problem, settings)
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
         basis = np.empty((0, len(found.s)))
         return Solution(found.V, found.s, basis, found.report)
@@ -309,19 +293,8 @@ class PCA(Density):
 
         {scores_of_samples}
         """
-        scores = self._scores(X)
+        scores = self._projected(X)
         return scores / self._deviations(scores) if self.whiten else scores
-
-    def _scores(self, X: Any) -> Array:
-        if not self._skips_gaps:
-            return self._projected(X)
-        check_is_fitted(self)
-        X = check_gaps(self, X, "solver", "auto", reset=False)
-        observed, V = observed_entries(X), self.components_.T
-        if observed is None:
-            return project(X, self.mean_, V)
-        centred = np.where(observed, X - self.mean_, 0.0)
-        return np.asarray(self._cast(skip_missing_scores(centred, observed, V, V)))
 
     def inverse_transform(self, X: Any) -> Array:
         """The points of the original space that have these scores.
@@ -340,8 +313,74 @@ class PCA(Density):
             deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
         )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._skips_gaps
-        tags.input_tags.sparse = not self._skips_gaps
-        return tags
+    def get_covariance(self) -> Array:
+        """The covariance matrix of the model: the components and noise in all directions.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        check_is_fitted(self)
+        excess = self.explained_variance_ - self.noise_variance_
+        W = self.components_
+        return np.asarray((W.T * excess) @ W + self.noise_variance_ * np.eye(self.n_features_in_))
+
+    def get_precision(self) -> Array:
+        """The inverse of :meth:`get_covariance`.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        noise = self._positive_noise()
+        W = self.components_
+        excess = 1 / self.explained_variance_ - 1 / noise
+        return np.asarray((W.T * excess) @ W + np.eye(self.n_features_in_) / noise)
+
+    def _positive_noise(self) -> float:
+        """The noise variance; any positive number where no direction is left for noise."""
+        check_is_fitted(self)
+        if self.noise_variance_ > 0:
+            return float(self.noise_variance_)
+        if self.n_components_ == self.n_features_in_:
+            return 1.0
+        raise ValueError(
+            f"X has no variance outside the {self.n_components_} components, so the model has no "
+            "density: give a smaller n_components."
+        )
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-likelihood of each sample under the model (Gaussian, :meth:`get_covariance`).
+
+        {class_of_each}
+        """
+        noise = self._positive_noise()
+        X = check_X(self, X, reset=False)
+        scores = project(X, self.mean_, self.components_.T).astype(np.float64)
+        outside = _squared_distances(X, self.mean_) - np.sum(scores**2, axis=1)
+        n_left = self.n_features_in_ - self.n_components_
+        log_det = np.sum(np.log(self.explained_variance_)) + n_left * np.log(noise)
+        distance = np.sum(scores**2 / self.explained_variance_, axis=1)
+        if n_left:
+            distance += np.maximum(outside, 0.0) / noise
+        found = -0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi))
+        return np.asarray(self._cast(found))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of :meth:`score_samples`.
+
+        {samples}
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X), dtype=np.float64))
+
+
+def _squared_distances(X: Any, mean: np.ndarray) -> Array:
+    if not sparse.issparse(X):
+        return np.asarray(np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64))
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(squares - 2 * (X @ mean) + mean @ mean, dtype=np.float64)

@@ -18,6 +18,7 @@ from eigenkit.estimators._cross_decomposition import (
     Fit,
     Pair,
     StreamedPLS,
+    decomposed,
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
@@ -90,7 +91,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         fitted = "the number that was fitted"
         l = check_at_most("n_components", n_components, self.n_components_, fitted)
         self._check_nested(l, ValueError)
-        X = self._check_X(X, reset=False)
+        X = self._features(X)
         if self._observed(X) is not None:
             T = self._x_scores(X)[:, :l]
             return self._shaped(T @ self.y_loadings_[:, :l].T * self.y_std_ + self.intercept_)
@@ -115,9 +116,6 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
 
     def _shaped(self, prediction: Array) -> Array:
         return prediction[:, 0] if self._one_response_ else prediction
-
-    def _units(self) -> tuple[Array, Array]:
-        return self.x_std_, self.y_std_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,8 +143,14 @@ class NipalsRegressor(PLSRegressor):
     _rules: ClassVar = {"algorithm": ALGORITHMS}
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        if not self._iterates:
-            return super()._decompose(pair, scale, l)
+        if self._iterates:
+            fit = self._by_nipals(pair, scale, l)
+        else:
+            fit = decomposed(pair.X, pair.Y, scale, l, self._deflation)
+        self.n_iter_ = [max(1, steps) for steps in fit.components.n_iter]
+        return fit
+
+    def _by_nipals(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X = Rescaled.of(pair.X, scale[0], pair.X.column_squares() * share_of(pair.X, pair.observed))
         B = Rescaled.of(pair.Y, scale[1], pair.Y.column_squares())
         A, right = X.toarray(), B.toarray()
@@ -161,10 +165,6 @@ class NipalsRegressor(PLSRegressor):
             observed=pair.observed,
         )
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
-
-    def _keep_more(self, pair: Pair, fit: Fit) -> None:
-        super()._keep_more(pair, fit)
-        self.n_iter_ = [max(1, steps) for steps in fit.components.n_iter]
 
 
 @described
@@ -198,11 +198,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     {report}
     n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import PLSRegression
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> model = PLSRegression(n_components=3).fit(X, Y)
     >>> model.predict(X[:1], n_components=2).shape
     (1, 3)
@@ -247,11 +244,8 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     {report}
     n_components_, n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import SIMPLS
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> SIMPLS(n_components=2).fit_transform(X, Y).shape
     (20, 2)
     """
@@ -285,11 +279,8 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
     {report}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import PLSCanonical
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> x_scores, y_scores = PLSCanonical(n_components=2).fit(X, Y).transform(X, Y)
     >>> bool(abs(x_scores[:, 0] @ x_scores[:, 1]) < 1e-10)
     True
@@ -334,11 +325,8 @@ class PLSSVD(StreamedPLS):
     {report}
     n_components_, n_features_in_, feature_names_in_
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import PLSSVD
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> x_scores, y_scores = PLSSVD(n_components=2).fit(X, Y).transform(X, Y)
     """
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
+from eigenkit.data import Centered, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
 from eigenkit.estimators._described import described
@@ -21,7 +20,6 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
-from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
 
 CODINGS = ("indicator", "reduced", "between")
@@ -134,21 +132,22 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 
-    def _n_wanted(self, rows: Rows, n: int) -> int:
-        if self.coding != "between":
-            return super()._n_wanted(rows, n)
-        k = rows.Y.shape[1] - (0 if self._multilabel_ else 1)
-        if k == 1 and self.n_components == 2:
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
+        if self.coding == "between" and not self._multilabel_:
+            k -= 1
+        if self.coding == "between" and k == 1 and self.n_components == 2:
             return 1  # two classes have one component, and 2 is the default
-        return super()._n_wanted(replace(rows, Y=rows.Y[:, :k]), n)
+        return super()._n_wanted(n, d, k)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         Y = pair.Y
-        if self.coding == "between":
-            M = symmetric_whitener(Y.toarray(), Y.grain(), Y.n_samples)[0]
-        else:
-            M = np.eye(Y.shape[1])[:, : -1 if self.coding == "reduced" else None]
-        return decomposed(pair.X, pair.coded(M), scale, l, self._deflation)
+        if self.coding == "reduced":
+            Y = Y.columns(np.arange(Y.shape[1] - 1))
+        elif self.coding == "between":
+            right = Y.toarray()
+            M = symmetric_whitener(right, Y.grain(), Y.n_samples)[0]
+            Y = Centered.behind(right @ M, Y.mean @ M, Y.total, Y.one, Y.n_samples, Y.eps)
+        return decomposed(pair.X, Y, scale, l, self._deflation)
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Responses and X regressed on the scores, which need not be orthogonal."""

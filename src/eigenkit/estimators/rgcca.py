@@ -15,7 +15,7 @@ from eigenkit.estimators._validation import NO_VARIANCE, check_y_varies, numbers
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, signs, truncated_svd
-from eigenkit.pencil import Report
+from eigenkit.pencil import Answer, Report
 from eigenkit.shell import check_at_most, check_count, check_numbers, check_real
 from eigenkit.solvers.multiview import SCHEMES, Block, Component, Rule, next_component
 
@@ -176,7 +176,7 @@ class RGCCA(Streaming, ManyViews):
                 "them, or fit with y."
             )
 
-    def _solve(self, problem: Blocks, settings: int) -> list[Component]:
+    def _solve(self, problem: Blocks, settings: int) -> Answer:
         rule = Rule(problem.design, self.scheme, float(self.tol), int(self.max_iter))
         found: list[Component] = []
         while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
@@ -189,31 +189,30 @@ class RGCCA(Streaming, ManyViews):
                 "X holds numbers so large that squares of covariances exceed float64: divide it "
                 "by a power of ten."
             )
-        if not all(component.converged for component in found):
+        n_iter = max(component.n_iter for component in found)
+        converged = all(component.converged for component in found)
+        if not converged:
             warn_of_stopping(
                 f"the criterion still grew after max_iter={self.max_iter} steps: give more, or a "
                 "larger tol"
             )
-        return found
+        return Answer(found, Report("one by one", self.scheme, "as asked", n_iter, converged))
 
-    def _keep(self, problem: Blocks, solution: list[Component]) -> None:
-        W = np.zeros((problem.Z.shape[1], len(solution)))
+    def _keep(self, problem: Blocks, solution: Answer) -> None:
+        components: list[Component] = solution.found
+        W = np.zeros((problem.Z.shape[1], len(components)))
         for i, j in enumerate(problem.varying):
-            weights = np.column_stack([component.weights[i] for component in solution])
+            weights = np.column_stack([component.weights[i] for component in components])
             W[problem.columns[j]] = problem.bases[i] @ weights
         self._keep_views(problem.columns, W * signs(W), problem.Z.mean)
         n_blocks = len(problem.columns) + len(problem.blocks) - len(problem.varying)
         last = range(len(problem.columns), n_blocks)
         there = np.ix_([*problem.varying, *last], [*problem.varying, *last])
-        self.covariances_ = np.zeros((len(solution), n_blocks, n_blocks))
-        for found, component in zip(self.covariances_, solution, strict=True):
+        self.covariances_ = np.zeros((len(components), n_blocks, n_blocks))
+        for found, component in zip(self.covariances_, components, strict=True):
             found[there] = component.covariances
-        self.criterion_ = np.array([component.criterion for component in solution])
-        self.n_iter_ = max(component.n_iter for component in solution)
-
-    def _report(self, solution: list[Component]) -> Report:
-        converged = all(component.converged for component in solution)
-        return Report("one by one", self.scheme, "as asked", self.n_iter_, converged)
+        self.criterion_ = np.array([component.criterion for component in components])
+        self.n_iter_ = solution.report.n_iter
 
 
 def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Array]:

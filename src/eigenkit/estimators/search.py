@@ -373,8 +373,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         chosen = f"n_components={self.n_components_}, chosen by cross-validation"
         return super()._report(solution).noting(chosen)
 
-    def _n_wanted(self, rows: Rows, n: int) -> int:
-        bound = min(n, rows.X.shape[1])
+    def _n_wanted(self, n: int, d: int, k: int) -> int:
+        bound = min(n, d)
         return int(bound if self.n_components is None else min(bound, int(self.n_components)))
 
     def _check_found(self, found: Components, wanted: int) -> None:

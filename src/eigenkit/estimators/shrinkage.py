@@ -17,7 +17,12 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import check_at_most, check_count, check_flag, check_real
+from eigenkit.shell import (
+    check_at_most,
+    check_count,
+    check_flag,
+    check_real,
+)
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")

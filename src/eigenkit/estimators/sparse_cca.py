@@ -179,7 +179,9 @@ class SparseCCA(CentredSides, BothSides):
         self.x_weights_, self.y_weights_ = self._cast(pairs.W_x), self._cast(pairs.W_y)
         self.n_components_, self.n_iter_ = l, max(1, report.n_iter)
         x_scores, y_scores = Zx.matmat(Zx.from_X(pairs.W_x)), Zy.matmat(Zy.from_X(pairs.W_y))
-        self.canonical_correlations_ = self._cast(_correlations(x_scores, y_scores))
+        size = np.sqrt(np.sum(x_scores**2, axis=0) * np.sum(y_scores**2, axis=0))
+        found = ratio(np.sum(x_scores * y_scores, axis=0), size)  # 0 where one is constant
+        self.canonical_correlations_ = self._cast(found)
         self.components_ = np.ascontiguousarray(self.x_weights_.T)
 
     def _scores_of_y(self, Y: Any) -> Array:
@@ -213,15 +215,12 @@ def sparsities(model: Any, side: str, l: int, nonnegative: bool = False) -> list
     penalty = check_share(name, getattr(model, name))
     if penalty == 1.0:
         raise ValueError(f"{name}=1 leaves no variable: give a number below 1.")
-    return [Sparsity(penalty, count, nonnegative) for count in _kept(model, f"keep_{side}", l)]
-
-
-def _kept(model: Any, name: str, l: int) -> list[int | None]:
-    """How many variables to keep in each of l components; None where the penalty decides."""
+    name = f"keep_{side}"
     keep = getattr(model, name)
     if not is_sequence(keep):
         hint = ", or None to use the penalty"
-        return [None if keep is None else check_count(name, keep, hint=hint)] * l
+        count = None if keep is None else check_count(name, keep, hint=hint)
+        return [Sparsity(penalty, count, nonnegative)] * l
     given = check_sequence(name, keep, "numbers")
     counts = [check_count(name, count, hint=" for every component") for count in given]
     if len(counts) < l:
@@ -229,10 +228,4 @@ def _kept(model: Any, name: str, l: int) -> list[int | None]:
             f"{name} has {counted(len(counts), 'number')} for {l} components: give one for each, "
             "or one number for all."
         )
-    return list(counts)
-
-
-def _correlations(A: Array, B: Array) -> Array:
-    """Correlations of centred columns of A with those of B, in order; 0 where one is constant."""
-    size = np.sqrt(np.sum(A**2, axis=0) * np.sum(B**2, axis=0))
-    return ratio(np.sum(A * B, axis=0), size)
+    return [Sparsity(penalty, count, nonnegative) for count in counts]
