@@ -708,10 +708,10 @@ def _scheduler(tmp_path):
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
     command += ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    # It reads what it is sent, and so must find the functions of this file.
+    # It reads what it is sent, and so must find the functions of this file, and ours where we do.
     options = {
         "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
-        "PYTHONPATH": os.path.dirname(__file__),
+        "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path]),
     }
     process = subprocess.Popen(command, env={**os.environ, **options}, **quiet)
     while not file.exists():
