@@ -97,3 +97,62 @@ def test_reports_name_the_products_and_only_iterations_that_were_made() -> None:
             X, LABELS
         )
         assert ("iterations" in str(model.report_)) is steps
+
+
+@pytest.mark.parametrize("most", [2**31, 2**63, 10**400])
+def test_more_components_than_memory_holds_are_refused_by_their_number(most: int) -> None:
+    with pytest.raises(ValueError, match="exceeds 29, the rank of what X and y share"):
+        ek.KernelPLS(most).fit(X, NUMBERS)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64])
+def test_counts_in_small_integers_are_counts(kind: type) -> None:
+    many = np.random.default_rng(1).normal(size=(300, 5))
+    expected = ek.KernelPLS(10).fit(many, many[:, :2]).transform(many)
+    found = ek.KernelPLS(kind(10)).fit(many, many[:, :2]).transform(many)
+    np.testing.assert_array_equal(found, expected)
+    votes = [
+        ek.ManyLabelClassifier(n_neighbors=k).fit(X, LABELS).predict_proba(X) for k in (2, kind(2))
+    ]
+    np.testing.assert_array_equal(*votes)
+
+
+@pytest.mark.parametrize("model", [ek.SparseCCA(1), ek.SparsePLS(1), ek.SparsePLS(3)])
+@pytest.mark.parametrize("side", ["keep_x", "keep_y"])
+def test_numbers_to_keep_are_as_many_as_components(model: Any, side: str) -> None:
+    given = {"keep_x": 2, "keep_y": 1, side: [2, 1]}
+    with pytest.raises(
+        ValueError, match=f"{side} has 2 numbers for {model.n_components} component"
+    ):
+        model.set_params(**given).fit(X, NUMBERS)
+
+
+def test_kernel_weights_with_a_ridge_beyond_its_square() -> None:
+    kernels = [ek.Kernel("rbf", gamma=0.1), ek.Kernel("linear")]
+    model = ek.MultipleKernelProjection(kernels=kernels, alpha=1e300).fit(X, LABELS)
+    assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.parametrize("model", [ek.MultiviewCCA(), ek.RGCCA()])
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (X[:, 0], "view 0: X has one dimension"),
+        (None, "view 0: X is a NoneType"),
+        (X[:, :0], "view 0: Found array with 0 feature.* required by (MultiviewCCA|RGCCA)"),
+    ],
+)
+def test_a_view_that_is_no_matrix_is_named(model: Any, view: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit([view, X])
+
+
+@pytest.mark.parametrize("model", [ek.ShrinkageRegression(), ek.PLSRegression(), ek.LDA()])
+def test_scores_check_y_and_weights_in_words_of_ours(model: Any) -> None:
+    y = CLASSES if isinstance(model, ek.LDA) else NUMBERS[:, 0]
+    model.fit(X, y)
+    assert model.score(X, y, sample_weight=2.0) == model.score(X, y)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.score(X, None)
+    with pytest.raises(ValueError, match="sample_weight holds a negative"):
+        model.score(X, y, sample_weight=-np.ones(30))

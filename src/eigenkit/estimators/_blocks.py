@@ -63,11 +63,12 @@ def _taking_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> BlockedRows:
     """The rows of ``blocks`` as ``model`` reads them; it learns from the first what they are."""
+    if hasattr(model, "_check_in_parts"):
+        model._check_in_parts()
     if not hasattr(model, "partial_fit"):
         refuse_blocks(model, blocks)
     if sample_weight is not None or (y is not None and np.size(y)):
         raise ValueError(Y_COMES_WITH_BLOCKS)
-    model._check_in_parts()
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
     model._batch(model._check_X(X, reset=True, weight=weight), y, weight, classes, reset=True)

@@ -12,7 +12,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_numbers, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming
-from eigenkit.estimators._validation import check_scores, check_sides_vary
+from eigenkit.estimators._validation import check_scores, check_sides_vary, check_weight
 
 
 @described
@@ -32,7 +32,8 @@ class ScoresByName:
         scored: Any = super()
         classes = is_classifier(self)
         labels = labels_of(self, y, reset=False) if classes else as_numbers(self, y)
-        return float(scored.score(X, labels, sample_weight=sample_weight))
+        weight = check_weight(sample_weight, labels.shape[0])
+        return float(scored.score(X, labels, sample_weight=weight))
 
 
 class CentredSides(Streaming):

@@ -105,6 +105,12 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     _last_result = "intercept_"
     classes_: np.ndarray
 
+    def _check_in_parts(self) -> None:
+        try:
+            _takes_parts(self)
+        except AttributeError as error:
+            raise TypeError(str(error)) from None
+
     partial_fit = available_if(_takes_parts)(Streaming.partial_fit)
     merge = available_if(_takes_parts)(Streaming.merge)
 

@@ -301,7 +301,9 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z, H = problem.pencil.Z.in_one_unit().with_scores(), np.asarray(problem.pencil.H)
-        l = self.n_components or min(Z.shape)
+        # More than there can be are refused with the number that there is.
+        most = min(Z.shape)
+        l = most if self.n_components is None else min(int(self.n_components), most)
         gram = Z.gram() if gram_pays(Z, l) else None
         found = decompose(CrossProducts.of(Z, H, problem.labels.grain, gram), l, "regression")
         report = Report("deflation", "kernel", ONE_BY_ONE)

@@ -254,7 +254,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     def _votes(self, X: Any) -> sparse.csr_array:
         """The votes of the neighbours of samples that are checked."""
-        step = max(1, BLOCK_NEIGHBORS // max(1, self.n_neighbors))
+        step = max(1, BLOCK_NEIGHBORS // int(self.n_neighbors))
         starts = range(0, X.shape[0], step)
         parts = [self._block_votes(X[start : start + step]) for start in starts]
         return sparse.csr_array(sparse.vstack(parts, format="csr"))

@@ -68,7 +68,7 @@ class ManyViews(Transformer):
             try:
                 views.append(shape._check_X(view, reset=reset, **how))
             except (ValueError, TypeError) as error:
-                words = str(error).replace(" Estimator ", f" {type(self).__name__} ")
+                words = str(error).replace(" Estimator", f" {type(self).__name__}")
                 raise type(error)(f"view {i}: {words}") from error
             if views[i].shape[0] != views[0].shape[0]:
                 raise ValueError(
@@ -132,7 +132,7 @@ class ManyViews(Transformer):
 
 def _is_views(X: Any) -> bool:
     """Whether X is a list of matrices rather than a table."""
-    return isinstance(X, list | tuple) and len(X) > 0 and all(_is_matrix(view) for view in X)
+    return isinstance(X, list | tuple) and any(_is_matrix(view) for view in X)
 
 
 def _is_matrix(view: Any) -> bool:

@@ -48,7 +48,7 @@ class _SparsePairs(StreamedPLS):
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
-            sparsities(self, side, 1)
+            sparsities(self, side)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._both_sides import CentredSides
+from eigenkit.estimators._both_sides import CentredSides, ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
@@ -29,7 +29,7 @@ METHODS = ("ols", "pcr", "ridge", "pls")
 
 
 @described
-class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
+class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
     With Xc = sum_i s_i v_i u_i' the coefficients are ``sum_i f_i u_i (v_i'y) / s_i``:
@@ -146,13 +146,6 @@ class ShrinkageRegression(CentredSides, RegressorMixin, Estimator):
         X = check_X(self, X, reset=False)
         centred = project(X, self.mean_, self.coef_[:, None])[:, 0]
         return np.asarray(centred + self._dtype_.type(self.intercept_))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination.
-
-        {scored}
-        """
-        return float(super().score(X, y, sample_weight))
 
     def risk(self, beta: Any, noise_variance: float) -> dict[str, Risk]:
         """Bias, variance and mean squared error under y = X beta + noise, for X as fitted.

@@ -147,7 +147,7 @@ class SparseCCA(CentredSides, BothSides):
         if self.nonnegative and self.method == "greedy":
             raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
         for side in ("x", "y"):
-            sparsities(self, side, 1)
+            sparsities(self, side)
         return float(self.tol), int(self.max_iter)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
@@ -209,8 +209,13 @@ def _sides(model: SparseCCA, X: Any, y: Any) -> tuple[Array, Array]:
     return x_scores, y_scores
 
 
-def sparsities(model: Any, side: str, l: int, nonnegative: bool = False) -> list[Sparsity]:
-    """How sparse each of l components is on one side, by ``penalty_x`` and ``keep_x`` (or y)."""
+def sparsities(
+    model: Any, side: str, l: int | None = None, nonnegative: bool = False
+) -> list[Sparsity]:
+    """How sparse each of l components is on one side, by ``penalty_x`` and ``keep_x`` (or y).
+
+    Without l the parameters are only checked, as far as they can be before there are data.
+    """
     name = f"penalty_{side}"
     penalty = check_share(name, getattr(model, name))
     if penalty == 1.0:
@@ -220,12 +225,13 @@ def sparsities(model: Any, side: str, l: int, nonnegative: bool = False) -> list
     if not is_sequence(keep):
         hint = ", or None to use the penalty"
         count = None if keep is None else check_count(name, keep, hint=hint)
-        return [Sparsity(penalty, count, nonnegative)] * l
+        return [Sparsity(penalty, count, nonnegative)] * (l or 1)
     given = check_sequence(name, keep, "numbers")
     counts = [check_count(name, count, hint=" for every component") for count in given]
-    if len(counts) < l:
+    wanted = l if model.n_components is None else int(model.n_components)
+    if wanted is not None and len(counts) != wanted:
         raise ValueError(
-            f"{name} has {counted(len(counts), 'number')} for {l} components: give one for each, "
-            "or one number for all."
+            f"{name} has {counted(len(counts), 'number')} for {counted(wanted, 'component')}: give "
+            "one for each, or one number for all."
         )
-    return [Sparsity(penalty, count, nonnegative) for count in counts]
+    return [Sparsity(penalty, count, nonnegative) for count in counts[:l]]

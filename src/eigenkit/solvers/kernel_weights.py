@@ -110,7 +110,8 @@ class KernelBank:
             )
         A = factor.solve(self.H)
         slopes = self.alpha * self.inner(A @ A.T)
-        constant = 2 * self.alpha * np.sum(A * self.H) - self.alpha**2 * np.sum(A * A)
+        part = self.alpha * A  # alpha^2 may be beyond all numbers where A is small
+        constant = 2 * np.sum(part * self.H) - np.sum(part * part)
         values = float(constant) - slopes
         return float(values @ weights), values
 
