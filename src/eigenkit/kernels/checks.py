@@ -55,10 +55,10 @@ def check_precomputed(K: Any) -> None:
     check_square(K, PRECOMPUTED)
 
 
-def check_positive(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> None:
-    """Refuse a centred kernel with eigenvalues below ``-tol`` times the largest."""
+def check_positive(K: Array, name: str = "kernel") -> None:
+    """Refuse a centred kernel with eigenvalues below zero by more than rounding."""
     n = len(K)
-    floor = tol * max(float(np.trace(K)) / n, float(np.linalg.norm(K)) / np.sqrt(n))
+    floor = SYMMETRY_TOL * max(float(np.trace(K)) / n, float(np.linalg.norm(K)) / np.sqrt(n))
     shifted = K.copy()
     shifted.flat[:: n + 1] += floor
     with blas_threads(n):
@@ -66,11 +66,11 @@ def check_positive(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) ->
         if info == 0:
             return
         ends = sla.eigvalsh(K)[[0, -1]]
-    refuse_negative(ends[0], ends[1], name, tol)
+    refuse_negative(ends[0], ends[1], name)
 
 
-def refuse_negative(low: float, high: float, name: str, tol: float = SYMMETRY_TOL) -> None:
-    if low < -tol * max(high, 0.0):
+def refuse_negative(low: float, high: float, name: str) -> None:
+    if low < -SYMMETRY_TOL * max(high, 0.0):
         raise ValueError(
             f"{name} is not positive semidefinite (its eigenvalues run from {low:.2g} to "
             f"{high:.2g}): use another kernel or parameters, or project the matrix on the "
@@ -93,14 +93,13 @@ def pivots(
     diagonal: Array,
     rank: int,
     *,
-    tol: float = RANK_TOL,
     block: int = 32,
     name: str = "kernel",
 ) -> np.ndarray:
     """Pivots of the Cholesky factorization of K: samples that represent all of them.
 
     Takes samples whose features are badly approximated by those before, until all residuals
-    are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
+    are rounding beside the largest diagonal entry. ``columns(index)`` evaluates columns of
     K, a block of candidates at a time; a candidate is taken while its residual is at least
     half of the largest there is, so with ``block=1`` every pivot is the worst approximated one.
     Of samples with equal residuals one is a candidate, so that copies of samples leave the
@@ -119,7 +118,7 @@ def pivots(
             f"{name} is at most zero for every sample with itself, so that no sample can represent "
             "others: set approximation=None, or use a positive semidefinite kernel."
         )
-    floor = tol * residual.max()
+    floor = RANK_TOL * residual.max()
     G = np.empty((len(residual), rank), order="F")
     chosen: list[int] = []
     while len(chosen) < rank:

@@ -99,8 +99,8 @@ class Kernel:
 
     def fitted(self, X: Any, weight: Array | None = None) -> Kernel:
         """This kernel with what it takes from the training data: gamma and shift."""
-        X = self._seen(X)
-        gamma = self.gamma
+        X, gamma = self._seen(X), self.gamma
+        weight = np.ones(X.shape[0]) if weight is None else weight
         if gamma is None:
             gamma = 1.0 / X.shape[1]
         elif isinstance(gamma, str):
@@ -158,9 +158,8 @@ class Kernel:
             return X - self.shift
 
 
-def _shift(X: Any, weight: Array | None) -> Array | None:
+def _shift(X: Any, w: Array) -> Array | None:
     """The means of columns; of sparse ones the means of the entries where most are stored."""
-    w = np.ones(X.shape[0]) if weight is None else weight
     with np.errstate(over="ignore", invalid="ignore"):
         if not sparse.issparse(X):
             mean = (w / w.sum()) @ X.astype(np.float64, copy=False)
@@ -176,12 +175,10 @@ def _shift(X: Any, weight: Array | None) -> Array | None:
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
-def _scale_gamma(X: Any, weight: Array | None) -> float:
+def _scale_gamma(X: Any, w: Array) -> float:
     """1 / (d var), with the variance of all entries of X around their one mean."""
     d = X.shape[1]
-    w = np.ones(X.shape[0]) if weight is None else weight
-    largest = float(abs(X).max())
-    check_size("X", largest)
+    check_size("X", float(abs(X).max()))
     X, total = X.astype(np.float64), d * w.sum()
     if sparse.issparse(X):
         X = X.tocsr()
