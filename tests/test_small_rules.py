@@ -15,11 +15,11 @@ from eigenkit.data import (
     Centered,
     LocalPasses,
     Targets,
+    blocked,
     centered_columns,
     check_size,
     constant_columns,
     survey_of,
-    triangle,
 )
 from eigenkit.data.matrices import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.moments import Rows, stream
@@ -128,7 +128,7 @@ def test_a_triangle_takes_one_pass_two_or_the_long_way(condition, ways, rng):
             taken.append(function.__name__)
             return blocks.run(function, *shared)
 
-    R = triangle.triangle(Counted(), Z.frame, Targets(lambda Y: Y, (60, 0)), ~Z.constant)
+    R = blocked._triangle(Counted(), Z.frame, Targets(lambda Y: Y, (60, 0)), ~Z.constant)
     C = X - X.mean(axis=0)
     np.testing.assert_allclose(R.T @ R, C.T @ C, atol=1e-12)
     assert taken == ways
