@@ -111,7 +111,11 @@ def test_the_number_of_components_grows_while_the_best_start_raises_the_bound(mo
 
 @pytest.mark.parametrize(
     ("condition", "ways"),
-    [(3.0, ["_gram"]), (1e5, ["_gram", "_gram"]), (1e13, ["_gram", "_stacked"])],
+    [
+        (3.0, ["_joint_gram"]),
+        (1e5, ["_joint_gram", "_joint_gram"]),
+        (1e13, ["_joint_gram", "_stacked"]),
+    ],
 )
 def test_a_triangle_takes_one_pass_two_or_the_long_way(condition, ways, rng):
     U, V = np.linalg.qr(rng.normal(size=(60, 4)))[0], np.linalg.qr(rng.normal(size=(4, 4)))[0]
