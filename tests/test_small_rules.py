@@ -15,11 +15,11 @@ from eigenkit.data import (
     Centered,
     LocalPasses,
     Targets,
+    blocked,
     centered_columns,
     check_size,
     constant_columns,
     survey_of,
-    triangle,
 )
 from eigenkit.data.matrices import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.moments import Rows, stream
@@ -111,7 +111,11 @@ def test_the_number_of_components_grows_while_the_best_start_raises_the_bound(mo
 
 @pytest.mark.parametrize(
     ("condition", "ways"),
-    [(3.0, ["_gram"]), (1e5, ["_gram", "_gram"]), (1e13, ["_gram", "_stacked"])],
+    [
+        (3.0, ["_joint_gram"]),
+        (1e5, ["_joint_gram", "_joint_gram"]),
+        (1e13, ["_joint_gram", "_stacked"]),
+    ],
 )
 def test_a_triangle_takes_one_pass_two_or_the_long_way(condition, ways, rng):
     U, V = np.linalg.qr(rng.normal(size=(60, 4)))[0], np.linalg.qr(rng.normal(size=(4, 4)))[0]
@@ -128,7 +132,7 @@ def test_a_triangle_takes_one_pass_two_or_the_long_way(condition, ways, rng):
             taken.append(function.__name__)
             return blocks.run(function, *shared)
 
-    R = triangle.triangle(Counted(), Z.frame, Targets(lambda Y: Y, (60, 0)), ~Z.constant)
+    R = blocked._triangle(Counted(), Z.frame, Targets(lambda Y: Y, (60, 0)), ~Z.constant)
     C = X - X.mean(axis=0)
     np.testing.assert_allclose(R.T @ R, C.T @ C, atol=1e-12)
     assert taken == ways
