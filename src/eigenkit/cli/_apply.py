@@ -273,6 +273,7 @@ def explained(
     start, scores = average @ to_scores.A + to_scores.b, x @ to_scores.A + to_scores.b
     names, found = model.features.feature_names(), []
     per_component = through_components(model, to_scores)
+    along: Any = None if per_component is None else (x - average) @ components_map(model).A
     for j in _wanted(model, scores, label):
         order = np.argsort(-np.abs(parts[:, j]), kind="stable")[:top]
         item: dict[str, Any] = {
@@ -287,8 +288,7 @@ def explained(
             "other_features": float(parts[:, j].sum() - parts[order, j].sum()),
         }
         if per_component is not None:
-            inner = (x - average) @ components_map(model).A * per_component[:, j]
-            item["components"] = inner.tolist()
+            item["components"] = (along * per_component[:, j]).tolist()
         found.append(item)
     return {"row": row + 1, "labels": found}
 

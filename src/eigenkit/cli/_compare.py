@@ -46,7 +46,7 @@ def compare(given: o.Given) -> Result:
     prepared = _prepare(files, given.task, **o.feature_options(given))
     if test is None and given.train_size is None:
         _check_folds(given.cv, prepared)
-    chosen = _estimators(named, methods == "all", prepared, given, views)
+    chosen = _estimators(named, prepared, given, views)
     record = _evaluated(prepared, chosen, ridges, given)
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
@@ -72,12 +72,10 @@ def _check_folds(cv: int | None, prepared: _Prepared) -> None:
     what, n = "rows", len(prepared.y)
     if prepared.groups is not None:
         what, n = "groups", len(set(prepared.groups))
-    if n < (cv or 5):
-        default = "" if cv else ", the default,"
+    k, default = (cv, "") if cv else (5, ", the default,")
+    if n < k:
         few = f"give from 2 to {n}" if n > 1 else f"add {what}"
-        raise o.bad(
-            "--cv", f"{cv or 5} folds{default} need {cv or 5} {what}, and there are {n}: {few}."
-        )
+        raise o.bad("--cv", f"{k} folds{default} need {k} {what}, and there are {n}: {few}.")
 
 
 def _evaluated(
@@ -162,18 +160,14 @@ def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
 
 
 def _estimators(
-    named: list[str],
-    everything: bool,
-    prepared: _Prepared,
-    given: o.Given,
-    views: tuple[str, ...],
+    named: list[str], prepared: _Prepared, given: o.Given, views: tuple[str, ...]
 ) -> dict[str, Any]:
     """The named methods, all that can be compared, or the usual ones, with their views."""
     path, kind, missing = prepared.path, prepared.target.kind, given.missing
     for name in named:
         check_target(path, METHODS[name], prepared.target)
     able = comparable(kind, bool(views), missing == "keep")
-    names = named or (able if everything else usual(able, bool(views)))
+    names = named or (able if given.methods == "all" else usual(able, bool(views)))
     columns = view_columns(path, prepared.learned.feature_names(), views)
     chosen, found = [METHODS[name] for name in names], {}
     _check_used(chosen, kind, given)

@@ -242,10 +242,10 @@ def check_apart(inputs: Iterable[str | None], written: Iterable[str | None]) -> 
 
 def method_name(text: str) -> str:
     """The name of one known method."""
-    name, *more = method_names(text, "--method")
-    if more:
-        raise bad("--method", f"{text!r} names {1 + len(more)} methods: give one.")
-    return name
+    names = method_names(text, "--method")
+    if len(names) > 1:
+        raise bad("--method", f"{text!r} names {len(names)} methods: give one.")
+    return names[0]
 
 
 def method_names(text: str, option: str) -> list[str]:

@@ -61,9 +61,6 @@ def _check_distinct(models: list[str]) -> None:
     for name in models:
         mark = hashlib.sha256(Path(name).read_bytes()).hexdigest()
         if mark in first:
-            raise o.bad(
-                "MODELS",
-                f"{clean(name)} is the same model as {clean(first[mark])}: its rows would count "
-                "twice.",
-            )
+            same = f"{clean(name)} is the same model as {clean(first[mark])}"
+            raise o.bad("MODELS", f"{same}: its rows would count twice.")
         first[mark] = name
