@@ -77,10 +77,16 @@ class Spectrum:
         along = self.U.T @ (Y - mean)
         shares = self.s / (self.s + np.asarray(alphas)[:, None])
         rest = 1 - 1 / len(Y) - shares @ (self.U**2).T
+        several = []  # the rows of all groups of two, of three and so on: a line for every group
+        if groups is not None:
+            _, inside, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+            order, own = np.argsort(inside, kind="stable"), sizes[np.sort(inside)]
+            for size in np.unique(sizes[sizes > 1]):
+                several.append(order[own == size].reshape(-1, size))
         for share, alone in zip(shares, rest, strict=True):
             missed = Y - mean - self.U @ (share[:, None] * along)
             S = np.asarray(Y - missed / alone[:, None])
-            for inside in _several(groups):
+            for inside in several:
                 # I - H_gg; group by group, whose rows stay in the cache.
                 H = np.array([(U * share) @ U.T for U in (self.U[rows] for rows in inside)])
                 rest_g = np.eye(inside.shape[1]) - 1 / len(share) - H
@@ -141,15 +147,6 @@ def without_rounding(S: Array) -> Array:
     they were computed from."""
     same = np.ptp(S, axis=0) <= SAME_SCORE * (1 + np.abs(S).max(axis=0))
     return np.where(same, S.mean(axis=0), S)
-
-
-def _several(groups: Any) -> list[np.ndarray]:
-    """The rows of all groups of two, of three and so on: a line for every group."""
-    if groups is None:
-        return []
-    _, inside, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    order, own = np.argsort(inside, kind="stable"), sizes[np.sort(inside)]
-    return [order[own == size].reshape(-1, size) for size in np.unique(sizes) if size > 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +289,12 @@ def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Com
         members = [ridge for _, ridge in ahead(lambda K: fit_ridge(K, Y, groups), kernels)]
     if len(members) == 1:
         return Committee((members[0],), members[0].held_out, np.ones(1))
-    first = _mean(members, Y)
+    above = np.array([mean_auc(Y, m.held_out) for m in members]) - 0.5
+    counts = np.maximum(above, LEAST) ** 2
+    counts /= counts.sum()
+    scaled = tuple(m.calibrated(n, 0.0) for m, n in zip(members, counts, strict=True))
+    first = Committee(scaled, np.sum([m.held_out for m in scaled], axis=0), counts)
+    first = first.calibrated(*calibrate(Y, first.held_out))
     X = roots(first.held_out)
     kernel = MeanMap(random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
     ridge = fit_ridge(kernel.kernel_of_fit(), Y, groups)
@@ -301,15 +303,6 @@ def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Com
     second = Second(kernel, ridge, np.ones(Y.shape[1]), np.zeros(Y.shape[1]))
     both = replace(first, held_out=held_out, second=second)
     return replace(both.calibrated(*calibrate(Y, held_out)), alone=first)
-
-
-def _mean(members: Sequence[Ridge], Y: Array) -> Committee:
-    above = np.array([mean_auc(Y, m.held_out) for m in members]) - 0.5
-    counts = np.maximum(above, LEAST) ** 2
-    counts /= counts.sum()
-    scaled = [m.calibrated(count, 0.0) for m, count in zip(members, counts, strict=True)]
-    first = Committee(tuple(scaled), np.sum([m.held_out for m in scaled], axis=0), counts)
-    return first.calibrated(*calibrate(Y, first.held_out))
 
 
 # -- probabilities -------------------------------------------------------

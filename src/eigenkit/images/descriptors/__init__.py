@@ -93,9 +93,25 @@ class Descriptor(TransformerMixin, BaseEstimator):
         return V @ self.components_.T if self.learns else V
 
     def _compute(self, frame: Frame) -> Array:
-        if self.function is not None:
-            return _as_rows(self.name, self.function(frame.pixels))
-        return _found(frame, self.name)
+        if self.function is None:
+            return _found(frame, self.name)
+        given = self.function(frame.pixels)
+        rows = "return a vector, or a matrix with a row per vector."
+        try:
+            if isinstance(given, str | bytes):  # "1" would be a number
+                raise TypeError
+            vectors = np.atleast_2d(real_numbers(self.name, given, np.float32))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"descriptor {self.name!r} gave something that is not an array of real numbers "
+                f"({type(given).__name__}): {rows}"
+            ) from error
+        if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
+            raise ValueError(
+                f"descriptor {self.name!r} gave an array of shape {np.shape(given)} or numbers "
+                f"that are not finite: {rows}"
+            )
+        return vectors
 
     def places(self, size: tuple[int, int]) -> Array | None:
         """Centres of the patches, relative to the sides (x, y); None for a global one."""
@@ -103,24 +119,6 @@ class Descriptor(TransformerMixin, BaseEstimator):
             return None
         step = self.radius // (2 if self.name.startswith("dense") else 1)
         return grid(size, self.radius, step) / np.array(size[::-1], dtype=np.float32)
-
-
-def _as_rows(name: str, given: Any) -> Array:
-    try:
-        if isinstance(given, str | bytes):  # "1" would be a number
-            raise TypeError
-        vectors = np.atleast_2d(real_numbers(name, given, np.float32))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"descriptor {name!r} gave something that is not an array of real numbers "
-            f"({type(given).__name__}): return a vector, or a matrix with a row per vector."
-        ) from error
-    if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
-        raise ValueError(
-            f"descriptor {name!r} gave an array of shape {np.shape(given)} or numbers that are not "
-            "finite: return a vector, or a matrix with a row per vector."
-        )
-    return vectors
 
 
 THESIS: dict[str, Callable[[Frame], Array]] = {
