@@ -143,7 +143,9 @@ class _Updated:
             self.problem.deflation,
         )
         (_, mu, x), (_, nu, y) = sides
-        return Linear.of(x, y, found, _unscaled(self.Z, mu), _unscaled(self.Y, nu))
+        # The shifts are those of the means, in other units.
+        means = self.Z.mean + self.Z.from_X(mu), self.Y.mean + self.Y.from_X(nu)
+        return Linear.of(x, y, found, *means)
 
     def _cross(self, x: _Side, y: _Side, total: float, train: np.ndarray) -> CrossProducts:
         """The whole less what is left out and the means of what is left, in units of the fold."""
@@ -167,8 +169,3 @@ class _Updated:
         # Rounding is relative to all rows, not to those of the fold: so is the trace.
         trace = float(np.sum(self.whole[0].diagonal() * X.factor**2))
         return CrossProducts(X, xy, yy, trace, Y.grain(), gram, rows)
-
-
-def _unscaled(Z: Centered, mu: Array) -> Array:
-    """The mean of rows whose mean is mu after the shift, in the units of the data."""
-    return Z.mean + Z.from_X(mu)

@@ -56,22 +56,17 @@ def singular_pairs(
     ``count`` may be left out.
     """
     few = count is not None and factor.shape[1] > JACOBI_ORDER
-    if few and (found := _plain_pairs(X.cross(Y), count)):
-        W, s, C = found
-    else:
+    if few:
+        S = X.cross(Y)
+        W, s, Ct = lapack(S.shape[1], sla.svd, S, full_matrices=False)
+        W, s, C = W[:, :count], s[:count], Ct[:count].T
+    if not few or s[-1] <= TWELVE_DIGITS * s[0]:  # some would have lost digits beside the first
         V = graded_svd(triangular_factor(factor))[2]
         W, s, C = graded_svd(X.rmatmat(Y @ V))
         C = V @ C
     # Scores of X are at least as long as the covariance divided by the length of those of Y.
     keep = s > X.floor(W) * np.linalg.norm(factor @ C, axis=0)
     return W[:, keep], s[keep], C[:, keep]
-
-
-def _plain_pairs(S: Array, count: int | None) -> tuple[Array, Array, Array] | None:
-    """The first pairs; None where some of them have lost digits beside the first."""
-    W, s, Ct = lapack(S.shape[1], sla.svd, S, full_matrices=False)
-    W, s, C = W[:, :count], s[:count], Ct[:count].T
-    return (W, s, C) if s[-1] > TWELVE_DIGITS * s[0] else None
 
 
 def largest_covariances(X: Data, Y: Data, count: int) -> Components:

@@ -115,17 +115,16 @@ def regec_from_grams(
     F, rcond = _inverse_root(S)
     if rcond < max(EPS, float(np.sum(np.square(grain) / diagonal))):
         return None
-    tie = 10 * EPS / TEN_DIGITS
+    root, tie = F, 10 * EPS / TEN_DIGITS
     if rcond < TEN_DIGITS:
         if rows is None:
             return None
         grams, tie = class_grams([N @ F for N in rows()]), EIGENVALUE_TIE
-        second, rcond = _inverse_root(np.sum(grams, axis=0))
+        root, rcond = _inverse_root(np.sum(grams, axis=0))
         if rcond < REPAIRED / len(S):
             return None
-        spectra, F = _spectra(grams, lambda G: second.T @ G @ second), F @ second
-    else:
-        spectra = _spectra(grams, lambda G: F.T @ G @ F)
+        F = F @ root
+    spectra = _spectra(grams, lambda G: root.T @ G @ root)
     tied = any(values[1] <= values[0] + tie for values, _ in spectra)
     return None if tied else _ends(spectra, F)
 

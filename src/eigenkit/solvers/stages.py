@@ -247,7 +247,7 @@ def finish(
 ) -> Solution:
     """Measure an answer in the units of Z, bring it to those of X and fix its signs.
 
-    B W is overwritten.
+    W and B W are overwritten.
     """
     pencil = span.problem
     keep = _beyond_rounding(span, values, gram)
