@@ -358,3 +358,15 @@ def test_all_components_of_kernel_pls(rows):
     plain = PLSRegression(None, scale=False).fit(X, Y)
     assert kernel.n_components_ == plain.n_components_ == 5
     np.testing.assert_allclose(kernel.predict(new), plain.predict(new))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("decades", [0, 4, 7])
+def test_covariances_of_rounding_are_no_pairs(rank, decades):
+    """Where neither side has scores beyond its rounding, Cauchy and Schwarz hold no longer."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(30, rank)) * np.logspace(0, -decades, rank)
+        X, Y = factors @ rng.normal(size=(rank, 6)), factors @ rng.normal(size=(rank, 4))
+        for scale in (True, False):
+            assert PLSSVD(None, scale=scale).fit(X, Y).n_components_ == rank

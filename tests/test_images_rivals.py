@@ -216,7 +216,8 @@ def test_two_groups_are_two_folds_whose_training_sets_are_of_one_group():
     for fitted, test in found.held_out:
         train = np.flatnonzero(halves != halves[test[0]])
         alone = clone(model).fit([sets[i] for i in train], Y[train], terms)
-        np.testing.assert_array_equal(fitted.thresholds_, alone.thresholds_)
+        # Kernels are sums in single precision, which may round otherwise where memory lies otherwise.
+        np.testing.assert_allclose(fitted.thresholds_, alone.thresholds_, rtol=1e-5)
 
 
 def test_more_folds_than_sets():

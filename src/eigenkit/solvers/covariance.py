@@ -73,7 +73,9 @@ def largest_covariances(X: Data, Y: Data, count: int) -> Components:
     """The first pairs as components, whose scores nothing is deflated by."""
     B = Y.toarray()
     W, s, C = singular_pairs(X, B, B, count)
-    keep = s > Y.floor(C) * np.linalg.norm(X.matmat(W), axis=0)
+    x, y = (np.linalg.norm(T, axis=0) for T in (X.matmat(W), B @ C))
+    # Where both scores are rounding, their covariance is less certain than either of them.
+    keep = (s > Y.floor(C) * x) & (x > X.floor(W)) & (y > Y.floor(C))
     W, C, s = W[:, keep][:, :count], C[:, keep][:, :count], s[keep][:count]
     sign, none = signs(W), np.full(len(s), np.nan)
     W, C = W * sign, C * sign
