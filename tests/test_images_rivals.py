@@ -216,7 +216,7 @@ def test_two_groups_are_two_folds_whose_training_sets_are_of_one_group():
     for fitted, test in found.held_out:
         train = np.flatnonzero(halves != halves[test[0]])
         alone = clone(model).fit([sets[i] for i in train], Y[train], terms)
-        # Kernels are sums in single precision, which may round otherwise where memory lies otherwise.
+        # Sums in single precision round otherwise where memory lies otherwise.
         np.testing.assert_allclose(fitted.thresholds_, alone.thresholds_, rtol=1e-5)
 
 
