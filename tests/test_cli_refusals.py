@@ -57,6 +57,10 @@ def run(line: str, code: int = 0) -> str:
         ("fit c.csv --labels k --stream --quality --cv 3 -o m.ek", "--quality: it needs all rows"),
         ("fit c.csv --labels k -m kernel_lda --set kernel_params=3 -o m.ek", "--set: kernel_par"),
         ("test c.csv --labels k --jobs 0", "--jobs: 0 is not valid"),
+        ("compare c.csv --labels k --cv 2.5", "'--cv': '2.5' is not a valid integer"),
+        ("compare c.csv --labels k --train-size x", "'--train-size': 'x' is not a valid number"),
+        ("fit '' --labels k -o m.ek", "'DATA': the name is empty"),
+        ("merge '' m.ek -o m.ek", "'MODELS...': the name is empty"),
         ("test c.csv --labels k --level nan --permutations 9", "--level: nan is not valid"),
         ("test c.csv --labels k --alpha inf --permutations 9", "--alpha: inf is not valid"),
         ("test n.csv --labels y1,y2 -m pls --statistic wilks", "--statistic: 'wilks' needs corr"),
@@ -65,6 +69,12 @@ def run(line: str, code: int = 0) -> str:
 def test_wrong_usage(line: str, message: str) -> None:
     assert message in run(line, code=2)
     assert not Path("m.ek").exists()
+
+
+def test_a_test_file_without_labels_is_named() -> None:
+    Path("new.csv").write_text("a,b,c\n1,2,3\n4,5,6\n")
+    told = run("compare c.csv --labels k -m lda --test new.csv", code=1)
+    assert "new.csv: it holds no labels: c.csv has k." in told
 
 
 def test_nobody_types_none() -> None:

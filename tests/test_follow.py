@@ -459,6 +459,20 @@ def test_a_model_is_not_merged_with_itself(tmp_path, rng):
         assert "its rows would count twice" in " ".join(said.split())
 
 
+def test_a_model_is_not_merged_with_what_was_made_from_it(tmp_path, rng):
+    model, other = (_start(tmp_path, _frame(rng), f"{name}.ek") for name in "ab")
+    for each in (model, other):
+        data = tmp_path / f"{each.stem}.csv"
+        _frame(rng).to_csv(data, index=False)
+        _follow(tmp_path, data, each)
+    sums, both = tmp_path / "sums.ek", tmp_path / "both.ek"
+    _run("merge", model, "--no-rows", "--out", sums)
+    _run("merge", sums, other, "--out", both)
+    for pair in ((sums, model), (model, sums), (both, model), (other, both), (sums, both)):
+        said = _run("merge", *pair, "--out", tmp_path / "x", code=2)
+        assert "its rows would count twice" in " ".join(said.split())
+
+
 @pytest.mark.parametrize("method", ["lda", "regec"])
 def test_sums_hold_no_rows(method, tmp_path, rng):
     frame, models = _frame(rng), []

@@ -160,7 +160,10 @@ def load_all(path: str, test: str | None, options: Reading, missing: str) -> lis
     as_read = replace(
         options, expected=known, truth=True, words=words, decimal=None, thousands=None
     )
-    return [data, load_data(test, as_read, missing)]
+    files = [data, load_data(test, as_read, missing)]
+    if data.labels is not None and files[1].labels is None:
+        raise FileError(test, f"it holds no labels: {path} has {', '.join(source.label_names)}.")
+    return files
 
 
 def rows_of(data: Data) -> Block:

@@ -41,8 +41,10 @@ class Option:
         """The option of click for a parameter."""
         dashed, flag = name.rstrip("_").replace("_", "-"), self.kind is bool
         names = f"--{dashed}/--no-{dashed}" if self.off else f"--{dashed}", *self.others
-        ranges = {int: click.IntRange, float: click.FloatRange}
-        kind = ranges[self.kind](**self.limits) if self.limits else self.kind
+        kind: Any = self.kind
+        if self.limits:
+            kind = {int: click.IntRange, float: click.FloatRange}[kind](**self.limits)
+            kind.name = "integer" if self.kind is int else "number"  # as errors call it
         given = {"is_flag": True} if flag else {"type": kind}
         return click.Option([*names, name], help=self.words, **given, **self.more)
 
@@ -64,6 +66,12 @@ class _Argument(click.Argument):
     """An argument that the help describes, which click itself can do only since 8.5."""
 
     words = ""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value, which names something."""
+        if value == "" or (isinstance(value, tuple) and "" in value):
+            raise click.BadParameter("the name is empty.", ctx, self)
+        return super().process_value(ctx, value)
 
 
 class _Help(click.HelpFormatter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from eigenkit.cli import _options as o
@@ -10,7 +11,7 @@ from eigenkit.cli._console import Result, clean, saying
 from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
 from eigenkit.files._writing import Lock
-from eigenkit.models import load, merge_models, save
+from eigenkit.models import Model, load, merge_models, save
 from eigenkit.models._follow import Follower
 from eigenkit.shell import counted
 
@@ -48,19 +49,25 @@ def merge(given: o.Given) -> Result:
         raise o.bad("MODELS", "give at least two models, or one and --no-rows.")
     (place,) = o.outputs(models, given.force, given.out)
     loaded = [(name, load(name)) for name in models]
-    _check_distinct(models)
+    held = _check_distinct(loaded)
     merged = merge_models(loaded, keep_rows=not given.no_rows)
+    merged.how["holds"] = held
     save(merged, place)
     record = {"model": str(place), **describe(merged)}
     return Result(record, f"{summary(merged)}\nwrote {clean(place)}")
 
 
-def _check_distinct(models: list[str]) -> None:
-    """Refuse a model that is given twice, even under two names: contents are compared."""
+def _check_distinct(models: Sequence[tuple[str, Model]]) -> list[str]:
+    """Refuse rows that are given twice; the contents of all files that the models are made from.
+
+    The same model may come under two names, or as a part of another one.
+    """
     first: dict[str, str] = {}
-    for name in models:
-        mark = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        if mark in first:
-            same = f"{clean(name)} is the same model as {clean(first[mark])}"
-            raise o.bad("MODELS", f"{same}: its rows would count twice.")
-        first[mark] = name
+    for name, model in models:
+        own = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        for mark in (own, *model.how.get("holds", ())):
+            if mark in first:
+                same = f"{clean(name)} holds the same rows as {clean(first[mark])}"
+                raise o.bad("MODELS", f"{same}: its rows would count twice.")
+            first[mark] = name
+    return sorted(first)
