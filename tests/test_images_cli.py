@@ -139,6 +139,28 @@ def test_the_demo_finds_what_was_planted(tmp_path):
     assert (tmp_path / "shapes" / "shapes.html").stat().st_size > 10_000
 
 
+def test_a_folder_that_holds_something_is_no_place_for_the_demo(tmp_path):
+    (tmp_path / "mine.csv").write_text("a\n1\n")
+    answer = run("demo", "--out", tmp_path)
+    assert answer.exit_code == 1
+    assert "this folder is not empty: name another one, or give --force" in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "message"),
+    [
+        ("hsv,fox", "descriptor 'fox' is not known: choose one of"),
+        ("hsv:fox", "kind='fox' is not known: give one of"),
+    ],
+)
+def test_a_kernel_that_is_not_known_is_wrong_usage(folder, tmp_path, kernels, message):
+    given = folder / "images", folder / "labels.csv", "--kernels", kernels
+    answer = run("fit", *given, "--out", tmp_path / "x.ek")
+    assert answer.exit_code == 2
+    assert f"Invalid value for --kernels: {message}" in " ".join(answer.stderr.split())
+
+
 def test_json_is_all_that_is_printed(folder):
     answer = run("predict", folder / "m.ek", folder / "new/images", "--json", "--no-cache")
     assert len(json.loads(answer.stdout)["sets"]) == 6

@@ -11,14 +11,16 @@ import click
 
 from eigenkit import images
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, in_json, progress, table
+from eigenkit.cli._console import Result, clean, in_json, progress, sentence, table
 from eigenkit.cli._data import write_rows
 from eigenkit.files import FileError, output_format
+from eigenkit.images.descriptors import DESCRIPTORS
 from eigenkit.images.extraction import cache_folder
 from eigenkit.images.folders import SUFFIXES, read_groups, read_known
-from eigenkit.images.kernels import PLANS
+from eigenkit.images.kernels import PLANS, plans_of
 from eigenkit.images.term_reports import OTHERS, UNSEEN, how_good, in_words
 from eigenkit.images.weights import IN_WORDS
+from eigenkit.late import look_up
 
 
 def fit(given: o.Given) -> Result:
@@ -113,8 +115,11 @@ def _next_step(options: list[str], given: o.Given) -> str:
 def demo(given: o.Given) -> Result:
     from eigenkit.images.demo import run
 
+    folder = Path(given.out)
+    if not given.force and folder.is_dir() and any(folder.iterdir()):
+        raise FileError(folder, "this folder is not empty: name another one, or give --force.")
     with progress("annotate") as advance:
-        found = run(Path(given.out), given.random_state, advance)
+        found = run(folder, given.random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
         f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
@@ -135,7 +140,12 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
 
 
 def _annotator(given: o.Given) -> images.ImageAnnotator:
-    kernels: Any = given.kernels
+    kernels: Any = given.kernels if given.kernels in PLANS else o.split([given.kernels])
+    try:
+        for plan in plans_of(kernels):
+            look_up("descriptor", plan.descriptor, DESCRIPTORS)
+    except ValueError as error:
+        raise o.bad("--kernels", sentence(error)) from error
     views = "auto" if given.views is None else given.views
     if given.unseen_views:
         if given.views is not None:
@@ -146,7 +156,7 @@ def _annotator(given: o.Given) -> images.ImageAnnotator:
     if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
         raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
     return images.ImageAnnotator(
-        kernels if kernels in PLANS else o.split([kernels]),
+        kernels,
         weights=given.weights,
         views=views,
         size=None if size is None else (int(size[0]), int(size[1])),

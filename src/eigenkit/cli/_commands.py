@@ -111,6 +111,7 @@ _ANNOTATE: Makers = {
         "Draw sets of shapes, learn their terms, annotate new ones, and write a page about them.",
         out=Option("A folder for pictures, model and pages.", "-o", default="eigenkit-shapes"),
         random_state=o.RANDOM_STATE,
+        force=o.FORCE,
     ),
 }
 
