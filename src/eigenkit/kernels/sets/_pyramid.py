@@ -265,7 +265,7 @@ class PyramidMatch(SetKernel):
 
             g(b, t) = sum_T A_T sqrt(step_b) [T has more than t points in b] / |T|
 
-        a bin with n points of S gives sqrt(step_b) (g(b, 0) + ... + g(b, n - 1)) / |S|, shared
+        a bin with n points of S gives ``sqrt(step_b) (g(b, 0) + ... + g(b, n - 1)) / |S|``, shared
         equally by its n points.
         """
         counts, steps, most = self._fit_sets_[rows], self.bins_.steps, self._most()
