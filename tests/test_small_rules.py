@@ -19,10 +19,11 @@ from eigenkit.data import (
     centered_columns,
     check_size,
     constant_columns,
+    matrices,
     survey_of,
 )
 from eigenkit.data.matrices import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
-from eigenkit.moments import Rows, stream
+from eigenkit.moments import Factor, Rows, stream
 from eigenkit.moments.stream import Moments
 from eigenkit.numerics.compiled import WIDEST
 from eigenkit.numerics.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES, STREAM_LIMIT_BYTES
@@ -30,10 +31,12 @@ from eigenkit.numerics.threads import PARTS, SMALL, in_parts, threads_for
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
 from eigenkit.solvers import component_cv, kernel_weights, planes, sparse_latent
 from eigenkit.solvers import sparse_pairs as pairs
+from eigenkit.solvers.covariance import singular_pairs
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.sparse_latent import Run, search
 from eigenkit.solvers.sparse_pairs import View
+from eigenkit.solvers.two_views import SingularView, closed_form
 from eigenkit.targets import TARGETS
 
 
@@ -304,3 +307,69 @@ def test_columns_are_constant_up_to_rounding():
     np.testing.assert_allclose(mean, w @ Y / 9, rtol=1e-14)
     np.testing.assert_allclose(w @ centred, 0.0, atol=1e-9)
     np.testing.assert_allclose(centred, Y - mean, atol=1e-9)
+
+
+# -- what is full, what is sparse, what is a summary ---------------------------------------
+
+
+def test_only_full_columns_of_sparse_rows_are_shifted(rng, monkeypatch):
+    """A shift of the others would fill them: the product with their means comes after."""
+    X = sparse.random_array((50, 30), density=0.1, rng=rng, format="csr")
+    mean, W, given = X.mean(axis=0), rng.normal(size=(30, 2)), []
+    before = matrices.shifted
+    monkeypatch.setattr(
+        matrices, "shifted", lambda X, shift: given.append(shift) or before(X, shift)
+    )
+    expected = (X.toarray() - mean) @ W
+    np.testing.assert_allclose(matrices.project(X, mean, W), expected, rtol=1e-12, atol=1e-14)
+    assert given == []
+    full = sparse.csr_array(sparse.hstack([X, np.full((50, 1), 1e6)]))
+    matrices.project(full, np.append(mean, 1e6), np.vstack([W, W[:1]]))
+    assert np.flatnonzero(given[0]).tolist() == [30]
+
+
+def test_blocks_of_both_kinds_count_as_sparse():
+    blocks = [(np.eye(3), None, None), (sparse.csr_array(np.eye(3)), None, None)]
+    assert survey_of(blocks).is_sparse
+    assert survey_of(blocks[::-1]).is_sparse
+    assert not survey_of(blocks[:1]).is_sparse
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1.0])
+def test_summaries_of_rows_that_weigh_little_are_summaries(weight, rng):
+    rows = Rows(rng.normal(size=(9, 2)), rng.normal(size=(9, 1)), np.full(9, weight / 9))
+    factor = Factor.of(rows, np.asarray(rows.Y), None)
+    factor.check(2, 1)
+    factor.faded(0.01).check(2, 1)
+    for wrong in (replace(factor, total=0.0), replace(factor, count=0.0), replace(factor, d=3)):
+        with pytest.raises(ValueError, match="this is not a summary of 2 features and 1 labels"):
+            wrong.check(2, 1)
+
+
+def test_a_view_is_singular_to_the_rounding_of_its_sums_or_of_its_numbers(rng):
+    """Numbers near 1e8 hide what is smaller than 1e-8; among numbers near 0 that is a variable."""
+    views = rng.normal(size=(200, 4))
+    views[:, 1] = views[:, 0] + 1e-9 * views[:, 1]
+    R = np.linalg.qr(views - views.mean(axis=0))[1] / np.sqrt(200)
+    closed_form(np.zeros(4), R, 2, 1)
+    with pytest.raises(SingularView):
+        closed_form(np.full(4, 1e8), R, 2, 1)
+    R[1, 1] = 1e-17
+    with pytest.raises(SingularView):
+        closed_form(np.zeros(4), R, 2, 1, (0.0, 0.0))
+
+
+def test_small_covariances_with_many_responses_keep_their_digits(rng):
+    """The last of those asked for tells whether a plain decomposition is enough."""
+    Q = np.linalg.qr(rng.normal(size=(40, 5)) - 0.0)[0]
+    Q -= Q.mean(axis=0)
+    turned = Q @ np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    Y = np.zeros((40, 70))
+    Y[:, :3] = turned[:, :3] * [1e-13, 1.0, 0.5]
+    Y -= Y.mean(axis=0)
+    _, s, _ = singular_pairs(Centered(Q), Y, Y, 3)
+    assert len(s) == 3
+    c = Centered(Q).rmatmat(Y[:, :3] * [1e13, 1.0, 1.0])
+    others = np.linalg.qr(c[:, 1:])[0]
+    expected = np.linalg.norm(c[:, 0] - others @ (others.T @ c[:, 0])) * 1e-13
+    assert s[2] == pytest.approx(expected, rel=1e-6)
