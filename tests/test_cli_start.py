@@ -192,7 +192,7 @@ def test_a_command_inside_another_program_leaves_its_memory_alone():
     before = gc.get_freeze_count()
     assert CliRunner().invoke(app, ["methods"]).exit_code == 0
     assert gc.isenabled()
-    assert gc.get_freeze_count() == before
+    assert gc.get_freeze_count() <= before  # what other tests froze may be released meanwhile
 
 
 def test_a_stand_in_is_the_module_as_soon_as_it_is_used(tmp_path, monkeypatch):

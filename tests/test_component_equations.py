@@ -226,6 +226,17 @@ def test_partial_least_squares_from_inner_products(deflation, rng):
     H = rng.normal(size=(20, 3))
     H -= H.mean(axis=0)
     true, found = (decompose(CrossProducts.of(X, H, 0.0, None), 3, deflation) for X in (Z, kernel))
+    if deflation == "regression":  # by its definition, from products with all of K
+        K, Y = Z.outer(), H.copy()
+        T = kernel.matmat(found.x_rotations)
+        for i in range(3):
+            values, C = np.linalg.eigh(Y.T @ K @ Y)
+            assert found.singular_values[i] ** 2 == pytest.approx(values[-1])
+            t = K @ Y @ C[:, -1]
+            assert abs(t @ T[:, i]) == pytest.approx(np.linalg.norm(t) * np.linalg.norm(T[:, i]))
+            np.testing.assert_allclose(found.y_loadings[:, i], H.T @ T[:, i] / (T[:, i] @ T[:, i]))
+            P = np.eye(20) - np.outer(t, t) / (t @ t)
+            K, Y = P @ K @ P, P @ Y
     np.testing.assert_allclose(found.singular_values, true.singular_values)
     sign = np.sign(np.sum(found.y_loadings * true.y_loadings, axis=0))
     for name in ("y_weights", "y_rotations", "y_loadings"):

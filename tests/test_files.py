@@ -234,6 +234,12 @@ def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
     fails(path, "so it cannot be --thousands: leave that out", thousands=",")
 
 
+def test_points_where_commas_were_promised_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("a,b,y\n2.5,1,u\n3.5,2,v\n4.5,3,u\n")
+    fails(path, "column 'a' holds text ('2.5')", decimal=",", labels=["y"])
+
+
 @pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f"])
 def test_blanks_between_thousands(tmp_path: Path, blank: str) -> None:
     path = write(tmp_path / "a.csv", f"a;b\n1{blank}234,5;2\n12{blank}000,25;3\n")

@@ -863,6 +863,7 @@ def test_bad_input(shapes, change, error, message):
         ({"kernels": [len]}, "functions of your own go into descriptors"),
         ({"kernels": []}, "is not valid: give one of auto"),
         ({"kernels": [Plan("hsv", "mean")]}, "kind='mean' is not known"),
+        ({"kernels": [Plan("hsv", None)]}, "kind=None is not known"),
         ({"kernels": ["colour"]}, "descriptor 'colour' is not known"),
         ({"kernels": ["sift-32"], "size": (32, 64)}, "too small for sift-32, whose patches are 64"),
         ({"size": (8, 8)}, "give height and width between 16 and 4096"),

@@ -95,6 +95,7 @@ def test_single_precision_trusts_gram_matrices_less(rng):
     grams = planes.class_grams(rows)
     assert planes.regec_from_grams(grams, lambda: rows) is not None
     assert planes.regec_from_grams(grams) is None
+    assert planes.regec_from_grams(grams, lambda: rows) is not None
     single = lambda: grain(sum(grams).diagonal(), 40, float(np.finfo(np.float32).eps))  # noqa: E731
     assert planes.regec_from_grams(grams, lambda: rows, single()) is not None
     A[:, 1] = A[:, 0] + 1e-6 * A[:, 2]

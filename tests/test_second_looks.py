@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -115,14 +116,38 @@ def test_counts_in_small_integers_are_counts(kind: type) -> None:
     np.testing.assert_array_equal(*votes)
 
 
-@pytest.mark.parametrize("model", [ek.SparseCCA(1), ek.SparsePLS(1), ek.SparsePLS(3)])
 @pytest.mark.parametrize("side", ["keep_x", "keep_y"])
-def test_numbers_to_keep_are_as_many_as_components(model: Any, side: str) -> None:
+def test_numbers_to_keep_are_at_least_as_many_as_components(side: str) -> None:
+    """More of them are for more components, as in searches for their number."""
     given = {"keep_x": 2, "keep_y": 1, side: [2, 1]}
-    with pytest.raises(
-        ValueError, match=f"{side} has 2 numbers for {model.n_components} component"
-    ):
-        model.set_params(**given).fit(X, NUMBERS)
+    for model in (ek.SparseCCA(3), ek.SparsePLS(3)):
+        with pytest.raises(ValueError, match=f"{side} has 2 numbers for 3 components"):
+            model.set_params(**given).fit(X, NUMBERS)
+    for few, made in ((ek.SparseCCA(1), ek.SparseCCA), (ek.SparsePLS(1), ek.SparsePLS)):
+        found = few.set_params(**given).fit(X, NUMBERS).transform(X)
+        expected = made(1, **{**given, side: 2}).fit(X, NUMBERS).transform(X)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_search_for_variables_of_x_keeps_those_of_y() -> None:
+    model = ek.KeepSearchCV(ek.SparsePLS(2, keep_y=[2, 1]), keep_x=[2, 4]).fit(X, NUMBERS)
+    assert model.n_components_ == len(model.keep_x_)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("cls", [ek.PLSRegression, ek.SIMPLS])
+def test_spectra_in_single_precision_keep_their_substances(cls: type, scale: bool) -> None:
+    """The rounding of numbers near 100 is small beside what 14 substances leave of y."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        amounts, at = rng.gamma(2, size=(240, 14)), np.linspace(0, 1, 200)
+        pure = np.array([np.exp(-(((at - rng.random()) / 0.07) ** 2)) for _ in range(14)])
+        spectra = amounts @ pure + 1e-3 * rng.normal(size=(240, 200)) + 100
+        y = amounts[:, :3] @ rng.normal(size=(3, 2))
+        single = spectra.astype(np.float32)
+        model = cls(14, scale=scale).fit(single[:120], y[:120])
+        assert model.n_components_ == 14
+        assert model.score(single[120:], y[120:]) > 0.9999 - 1e-4
 
 
 def test_kernel_weights_with_a_ridge_beyond_its_square() -> None:
@@ -154,3 +179,13 @@ def test_scores_check_y_and_weights_in_words_of_ours(model: Any) -> None:
         model.score(X, None)
     with pytest.raises(ValueError, match="sample_weight holds a negative"):
         model.score(X, y, sample_weight=-np.ones(30))
+
+
+def test_a_constant_column_of_large_numbers_is_no_overflow() -> None:
+    large = np.column_stack([1e170 * X, np.full(30, 7e170)])
+    y = CLASSES == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        blocks = ek.ReGEC().fit(ek.RowBlocks.from_arrays([(large, y)]))
+    whole = ek.ReGEC().fit(large, y)
+    np.testing.assert_array_equal(blocks.predict(large), whole.predict(large))

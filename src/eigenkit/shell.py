@@ -10,6 +10,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from inspect import isfunction
 from textwrap import indent
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -224,11 +225,17 @@ RULES: dict[str, Rule] = {
 
 def checked(estimator: T) -> T:
     """The estimator, its parameters checked by the ``_rules`` of its class and of the bases."""
+    kind: Any = type(estimator)
     values = vars(estimator)
-    rules = ChainMap(*(vars(base).get("_rules", {}) for base in type(estimator).__mro__))
-    for name in filter(values.__contains__, rules):
-        check(name, values[name], rules[name])
+    for name, rule in _rules_of(kind).items():
+        if name in values:
+            check(name, values[name], rule)
     return estimator
+
+
+@cache
+def _rules_of(kind: Any) -> dict[str, Rule]:
+    return dict(ChainMap(*(vars(base).get("_rules", {}) for base in kind.__mro__)))
 
 
 def check_at_most(

@@ -6,11 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
-from eigenkit.files import atomic, check_output, write_table
 
 
 def example(given: o.Given) -> Result:
@@ -19,6 +16,8 @@ def example(given: o.Given) -> Result:
         rows = [[name, words] for name, (words, _) in FILES.items()]
         return Result({"files": list(FILES)}, table(["file", "what it holds"], rows))
     o.choice("NAME", name, FILES)
+    from eigenkit.files import atomic, check_output, write_table  # late: lists need none of it
+
     place = check_output(name, given.force)
     names, columns = FILES[name][1]()
     with atomic(place) as stream:
@@ -29,6 +28,8 @@ def example(given: o.Given) -> Result:
 
 def _tags() -> tuple[list[str], list[Any]]:
     """Counts of words, and tags that depend on three themes behind them."""
+    import numpy as np
+
     rng = np.random.default_rng(0)
     n, words, tags, themes = 300, 30, 4, 3
     T = rng.gamma(0.5, size=(n, themes))
@@ -51,6 +52,8 @@ def _flowers() -> tuple[list[str], list[Any]]:
     """Fisher's irises by name, from scikit-learn's file: its loader takes a second to import."""
     from importlib.metadata import distribution
 
+    import numpy as np
+
     place = distribution("scikit-learn").locate_file("sklearn/datasets/data/iris.csv")
     lines = Path(str(place)).read_text().split()
     table = np.array([line.split(",") for line in lines[1:]])
@@ -61,6 +64,8 @@ def _flowers() -> tuple[list[str], list[Any]]:
 
 def _spectra() -> tuple[list[str], list[Any]]:
     """Smooth curves of a few substances, and how much of two of them there is."""
+    import numpy as np
+
     rng = np.random.default_rng(0)
     grid = np.linspace(0, 1, 60)
     peaks = np.exp(-(((grid - rng.random((5, 1))) / 0.12) ** 2))
@@ -72,6 +77,8 @@ def _spectra() -> tuple[list[str], list[Any]]:
 
 def _sensors() -> tuple[list[str], list[Any]]:
     """Two states seen by three instruments, each with errors of its own."""
+    import numpy as np
+
     rng = np.random.default_rng(0)
     state = rng.normal(size=(160, 2))
     widths = {"sound": 5, "light": 4, "heat": 3}

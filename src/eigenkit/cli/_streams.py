@@ -64,8 +64,9 @@ def _check_distinct(models: Sequence[tuple[str, Model]]) -> list[str]:
     """
     first: dict[str, str] = {}
     for name, model in models:
+        held = model.how.get("holds")  # from a file, which may hold anything
         own = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        for mark in (own, *model.how.get("holds", ())):
+        for mark in (own, *(map(str, held) if isinstance(held, list) else ())):
             if mark in first:
                 same = f"{clean(name)} holds the same rows as {clean(first[mark])}"
                 raise o.bad("MODELS", f"{same}: its rows would count twice.")

@@ -148,9 +148,9 @@ class Centered(Data):
         """The lengths of columns of Z that rounding of the input alone can produce."""
         if self._grain is None:
             squares = self.column_squares() if squares is None else squares
-            given = squares + self.total * self.to_X(self.mean) ** 2
-            found = grain(np.where(self.constant, 0.0, given), self.n_samples, self.eps)
-            self._grain = np.asarray(found)
+            mean = self.to_X(np.where(self.constant, 0.0, self.mean))
+            given = np.where(self.constant, 0.0, squares) + self.total * mean**2
+            self._grain = np.asarray(grain(given, self.n_samples, self.eps))
         return self._grain
 
     # -- units and weights -------------------------------------------------------------

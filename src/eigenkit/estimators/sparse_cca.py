@@ -229,7 +229,7 @@ def sparsities(
     given = check_sequence(name, keep, "numbers")
     counts = [check_count(name, count, hint=" for every component") for count in given]
     wanted = l if model.n_components is None else int(model.n_components)
-    if wanted is not None and len(counts) != wanted:
+    if wanted is not None and len(counts) < wanted:
         raise ValueError(
             f"{name} has {counted(len(counts), 'number')} for {counted(wanted, 'component')}: give "
             "one for each, or one number for all."

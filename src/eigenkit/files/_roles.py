@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, filterfalse
 
 from eigenkit.files._cells import (
     MARKED,
@@ -75,7 +75,8 @@ class Table(Source):
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
         """The error about all columns that hold text, with what to add to the command."""
         names = list(columns)
-        strange = {n: next(c for c in columns[n] if not is_number(c)) for n in names}
+        # With other marks than ours, cells that look like numbers to us may be those at fault.
+        strange = {n: next(filterfalse(is_number, columns[n]), columns[n][0]) for n in names}
         what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
         if len(names) == 1:
             what, them = f"column {shown(names[0])} holds text ({shown(strange[names[0]])})", "it"

@@ -319,7 +319,7 @@ def comparison_key(
     params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
     pictures = [(one.name, [(p.digest, p.view) for p in one.pictures]) for one in sets]
     code = (file.read_bytes() for file in sorted(Path(__file__).parents[1].rglob("*.py")))
-    return identity(pictures, Y, params, settings, versions(), *code)
+    return identity(pictures, Y, params, *settings, versions(), *code)
 
 
 def as_records(comparison: Comparison) -> list[dict[str, Any]]:

@@ -100,9 +100,10 @@ def plans_of(
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
         names = f"one of {', '.join(PLANS)}, or a list of plans and names of descriptors"
         refuse("kernels", kernels, f"{names}; functions of your own go into descriptors")
-    odd = next((plan.kind for plan in plans if plan.kind not in SET_KERNELS), None)
-    if odd is not None:
-        raise ValueError(f"kind={odd!r} is not known: give one of {', '.join(SET_KERNELS)}.")
+    for plan in plans:
+        if plan.kind not in SET_KERNELS:
+            known = ", ".join(SET_KERNELS)
+            raise ValueError(f"kind={plan.kind!r} is not known: give one of {known}.")
     check_once("kernels", [plan.name for plan in plans])
     return plans
 

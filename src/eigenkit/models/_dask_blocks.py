@@ -32,9 +32,10 @@ from eigenkit.models._dask_worker import (
     mapped,
     of_fold,
     on_parts,
+    scored,
     sum_of,
 )
-from eigenkit.models._linear import ScoreSums, scores_of, sums_of
+from eigenkit.models._linear import ScoreSums, sums_of
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.numerics.threads import FAN_IN
@@ -122,8 +123,7 @@ class DaskBlocks(Blocks):
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""
         for future in self._futures:
-            for Z, y, _ in self._submit(mapped, future, partial(scores_of, projection)):
-                yield Z, y
+            yield from self._submit(scored, future, projection)
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
         """The sums of the scores of all rows."""

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from eigenkit.files import Reading, open_file
 from eigenkit.models._blocks import drawn, in_fold, parsed, sliceable, triple
+from eigenkit.models._linear import scores_of
 from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
@@ -100,6 +101,10 @@ def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 
 def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
     return [(function(X), *others) for X, *others in blocks if X.shape[0]]
+
+
+def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
+    return [(scores_of(projection, X), y) for X, y, _ in blocks]
 
 
 def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:

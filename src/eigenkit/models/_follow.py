@@ -233,7 +233,7 @@ class Follower:
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
         _check_there(path, position)
-        n_lines, n_bytes = 0, 0
+        n_lines, n_bytes, self._sum = 0, 0, 0
         with open(path, "rb") as stream:
             while piece := stream.read(min(position - n_bytes, _CHUNK)):
                 n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)

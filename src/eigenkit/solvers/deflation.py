@@ -121,13 +121,14 @@ class Side:
 class _State:
     """S, what was found so far, and Y'Y of what was left of Y when S was computed from data.
 
+    ``own`` says that Y is deflated by its own scores.
     ``large`` is the norm of S and ``seen`` the number of components at that time, ``least`` the
     size below which a singular value is rounding of it.
     """
 
     def __init__(self, cross: CrossProducts, n: int, deflation: str) -> None:
         (d, k), X = cross.xy.shape, cross.X
-        self.cross, self.yy = cross, cross.yy
+        self.cross, self.yy, self.own = cross, cross.yy, deflation == "canonical"
         # So that squares stay in range; dividing by a power of two rounds nothing.
         self.unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
         self.S = cross.xy / self.unit
@@ -140,39 +141,43 @@ class _State:
     def score(self, r: Array, c: Array, sigma: float) -> tuple[Array, float] | None:
         """The loading p = X't / t't of t = X r, and t't.
 
-        None if X has nothing left in t, or its covariance with what is left of Y c is rounding.
+        None if X has nothing left in t, or its covariance with what is left of Y c is rounding;
+        that is asked only where what is left of Y is known.
         """
         X, trace = self.cross.X, self.cross.trace
         g = self.x.outside(self.cross.apply(r)[0])
         tt = float(X.inner(g, r))
         given = float(X.rounded_squares(r[:, None], 0.0)[0])
         least = given + rounding(X.norm(r) ** 2, len(r), trace)
-        if tt > least and not self.cross.is_rounding(r, c, self.unit * sigma, self.yy):
-            return g / tt, tt
-        return None
+        known = self.own or self.seen > 0 or self.x.n == 0
+        if tt <= least or (known and self.cross.is_rounding(r, c, self.unit * sigma, self.yy)):
+            return None
+        return g / tt, tt
 
-    def renew(self, own: bool) -> None:
+    def renew(self) -> None:
         """S and Y'Y from the data without the components found, where that restores digits.
 
-        ``own`` says that Y is deflated by its own scores. What is left of Y otherwise is what was
-        left the last time, less the scores since: where that is little, it keeps its digits.
+        Unless Y is deflated by its own scores, what is left of it is what was left the last time,
+        less the scores since: where that is little, it keeps its digits.
         """
         X, seen = self.cross.X, self.seen
         square, taken = float(np.trace(self.yy)), float(self.y.taken[seen : self.y.n].sum())
         short = square - taken <= ONE_DIGIT**2 * square
         lost = short and X.norm(self.S) <= DIFFERENCE * self.large
-        # Scores that directions carry along are rounded with every sum of them.
+        # Directions of a kernel are dual coefficients: sums of them round their scores as well.
         if not self.x.n or (X.plain and not lost):
             return
         X, Y = self.cross.sides()
-        if own:
+        if self.own:
             Y = without(Y @ self.y.R[: self.y.n].T, Y)
-        F = without(X.matmat(self.x.R[: self.x.n].T), Y if own or self.left is None else self.left)
+        F = without(
+            X.matmat(self.x.R[: self.x.n].T), Y if self.own or self.left is None else self.left
+        )
         self.left = F
         S = self.x.outside(X.rmatmat(F))
         V = self.basis[: self.x.n]
         self.S[:] = (S - V.T @ X.inner(S, V.T).T) / self.unit if len(V) else S / self.unit
-        self.yy = Y.T @ Y if own else F.T @ F
+        self.yy = Y.T @ Y if self.own else F.T @ F
         self.large, self.seen = X.norm(self.S), self.y.n
         length = np.sqrt(self.cross.trace * np.vdot(F, F))
         self.least = min(self.least, EPS * max(S.shape) * float(length) / self.unit)
@@ -264,7 +269,7 @@ def decompose(
     state, values, n_iter, converged = _State(cross, n_components, deflation), [], [], True
     with cross.X.threads if cross.gram is None else blas_threads(len(cross.xy)):
         for i in range(n_components):
-            state.renew(deflation == "canonical")
+            state.renew()
             if find is None:
                 w, c, sigma, steps, settled = *leading_pair(state.S, cross.X), 0, True
             else:

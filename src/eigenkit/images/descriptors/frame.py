@@ -25,7 +25,7 @@ def once(make: OfFrame[More]) -> OfFrame[More]:
 
     @wraps(make)
     def kept(frame: Frame, /, *more: More.args, **named: More.kwargs) -> Array:
-        key = (make.__name__, *more)
+        key = (make.__name__, *more, *named.items())
         if key not in frame.kept:
             frame.kept[key] = make(frame, *more, **named)
         return frame.kept[key]
