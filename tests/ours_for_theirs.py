@@ -7,7 +7,7 @@ what is fitted and computed is ours.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import sklearn.cross_decomposition
@@ -15,7 +15,7 @@ import sklearn.decomposition
 import sklearn.discriminant_analysis
 
 import eigenkit
-from eigenkit.shell import unchanged_on_error
+from eigenkit.shell import check_count, optional, unchanged_on_error
 
 
 def _any_sentence(context: Any) -> Any:
@@ -109,6 +109,8 @@ class IncrementalPCA(eigenkit.PCA):
 
 
 class KernelPCA(eigenkit.KernelPCA):
+    _rules: ClassVar = {"max_iter": optional(check_count)}
+
     def __init__(
         self,
         n_components=None,
@@ -150,6 +152,8 @@ class KernelPCA(eigenkit.KernelPCA):
 
 
 class LinearDiscriminantAnalysis(eigenkit.LDA):
+    _rules: ClassVar = {"solver": ("svd", "lsqr", "eigen")}
+
     def __init__(
         self,
         solver="svd",

@@ -8,6 +8,7 @@ from typing import Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
+from eigenkit.cli._start import quickly
 
 
 def example(given: o.Given) -> Result:
@@ -16,8 +17,9 @@ def example(given: o.Given) -> Result:
         rows = [[name, words] for name, (words, _) in FILES.items()]
         return Result({"files": list(FILES)}, table(["file", "what it holds"], rows))
     o.choice("NAME", name, FILES)
-    from eigenkit.files import atomic, check_output, write_table  # late: lists need none of it
-
+    # Late, as a list of the files needs none of it.
+    tools = ("check_output", "atomic", "write_table")
+    check_output, atomic, write_table = (quickly(f"eigenkit.files:{tool}") for tool in tools)
     place = check_output(name, given.force)
     names, columns = FILES[name][1]()
     with atomic(place) as stream:
