@@ -189,3 +189,11 @@ def test_a_constant_column_of_large_numbers_is_no_overflow() -> None:
         blocks = ek.ReGEC().fit(ek.RowBlocks.from_arrays([(large, y)]))
     whole = ek.ReGEC().fit(large, y)
     np.testing.assert_array_equal(blocks.predict(large), whole.predict(large))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "best", [1.0, 3.0]])
+def test_weights_that_are_given_need_no_iterations(weights: Any) -> None:
+    kernels = [ek.Kernel("rbf", gamma=0.1), ek.Kernel("linear")]
+    model = ek.MultipleKernelProjection(kernels=kernels, weights=weights).fit(X, LABELS)
+    assert model.converged_
+    assert model.n_iter_ == 1

@@ -373,3 +373,14 @@ def test_small_covariances_with_many_responses_keep_their_digits(rng):
     others = np.linalg.qr(c[:, 1:])[0]
     expected = np.linalg.norm(c[:, 0] - others @ (others.T @ c[:, 0])) * 1e-13
     assert s[2] == pytest.approx(expected, rel=1e-6)
+
+
+def test_label_sets_in_the_factor_count_as_columns(rng):
+    """Sets seen before count once, those that come later as well."""
+    target = TARGETS["star"]
+    first, later = (Rows(rng.normal(size=(4, 3)), Y, None) for Y in (np.eye(4), np.eye(4)[::-1]))
+    begun = Moments.begin(target, 1.0).add(first, target, 1.0)
+    folded = begun._folded(target)
+    assert folded.add(later, target, 1.0)._width() == 3 + 4
+    other = replace(later, Y=np.ones((4, 4)))
+    assert folded.add(other, target, 1.0)._width() == 3 + 4 + 1
