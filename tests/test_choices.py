@@ -140,17 +140,23 @@ def test_a_factor_may_be_as_large_as_the_limit(limit, fits, rng, monkeypatch):
             held.add(batch, TARGETS["opls"], 1.0)
 
 
-@pytest.mark.parametrize(("n", "hidden"), [(5, False), (6, True)])
-def test_rows_are_hidden_in_sums_where_they_outnumber_the_columns(n, hidden, rng):
-    held = stream.Moments.begin(TARGETS["opls"], 1.0)
-    held = held.add(Rows(rng.normal(size=(n, 3)), rng.normal(size=(n, 2)), None),
-                    TARGETS["opls"], 1.0)  # fmt: skip
+@pytest.mark.parametrize(("n", "limit", "hidden"), [(5, 0, False), (6, 0, True), (6, 1, False)])
+def test_rows_are_hidden_in_sums_where_they_outnumber_the_columns(
+    n, limit, hidden, rng, monkeypatch
+):
+    opls = TARGETS["opls"]
+    held = stream.Moments.begin(opls, 1.0)
+    assert held.without_rows(opls, 1.0) is held
+    held = held.add(Rows(rng.normal(size=(n, 3)), rng.normal(size=(n, 2)), None), opls, 1.0)
+    monkeypatch.setattr(stream, "STREAM_LIMIT_BYTES", 8 * 5 * 5 - limit)
     if hidden:
-        found = held.without_rows(TARGETS["opls"], 1.0)
+        found = held.without_rows(opls, 1.0)
         assert (found.recent, found.factor.R.shape, found.n_rows) == ((), (5, 5), n)
+        again = found.without_rows(opls, 1.0)
+        np.testing.assert_allclose(again.factor.R, found.factor.R, rtol=1e-12)
     else:
         with pytest.raises(ValueError, match="cannot be hidden"):
-            held.without_rows(TARGETS["opls"], 1.0)
+            held.without_rows(opls, 1.0)
 
 
 # -- ranks and spectra ------------------------------------------------------------------------

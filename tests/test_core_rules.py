@@ -10,11 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from eigenkit import PLSCanonical, SparsePLS
 from eigenkit.data import Blocked, Centered, Data, Linked, LocalPasses, Rescaled, passes, survey_of
+from eigenkit.data.centered import correlations
 from eigenkit.data.matrices import largest
 from eigenkit.moments import Rows
+from eigenkit.numerics import linalg
 from eigenkit.numerics.costs import DENSE_RATE
 from eigenkit.numerics.linalg import (
     first_triplets,
@@ -31,6 +35,7 @@ from eigenkit.solvers import (
     graph,
     krylov,
     large_planes,
+    multiview,
     planes,
     shrinkage,
     sparse_latent,
@@ -420,3 +425,86 @@ def test_responses_that_differ_by_rounding_are_one(grain, alike, rng):
     found = sparse_pairs._least_squares(x, replace(both, grain=np.full(2, grain)), 1, request)
     W = found.W_y[:, 0]
     assert bool(abs(W[0] - W[1]) < 1e-3 * np.abs(W).max()) is alike
+
+
+def test_steps_of_planes_are_told_where_one_class_took_any():
+    share, plane = 0.1, np.ones(3)
+    found = planes._joined([(share, plane, 0), (share, plane, 5)])
+    assert (found.report.regression, found.report.n_iter) == ("lanczos", 5)
+    assert planes._joined([(share, plane, 0)] * 2).report == planes.DENSE
+
+
+@pytest.mark.parametrize(
+    "method", [SparsePLS(keep_x=3, scale=False), PLSCanonical(algorithm="nipals", scale=False)]
+)
+def test_the_report_tells_the_steps_of_the_slowest_component(method, rng):
+    X = np.linalg.qr(rng.normal(size=(60, 8)))[0]
+    Y = X[:, :4] * [10.0, 1.1, 1.05, 1.0] + 0.05 * rng.normal(size=(60, 4))  # the first stands out
+    models = [clone(method).set_params(n_components=k).fit(X, Y) for k in (1, 2, 3, 4)]
+    steps = [model.report_.n_iter for model in models]
+    assert steps == sorted(steps)
+    assert steps[0] < steps[-1]
+
+
+def test_tied_eigenvectors_that_lapack_loses_are_looked_for_again(rng, monkeypatch):
+    G = np.diag([3.0, 3.0, *np.linspace(1.0, 0.1, 18)])
+    eigh = linalg.sla.eigh
+
+    def forgetful(A, subset_by_index=None, **how):
+        values, vectors = eigh(A, subset_by_index=subset_by_index, **how)
+        lost = slice(None) if subset_by_index is None else slice(1, None)
+        return values[lost], vectors[:, lost]
+
+    monkeypatch.setattr(linalg.sla, "eigh", forgetful)
+    values, vectors = linalg.eigenpairs(G, 2)
+    np.testing.assert_allclose(values, [3.0, 3.0], rtol=1e-12)
+    np.testing.assert_allclose(G @ vectors, 3.0 * vectors, atol=1e-12)
+
+
+def test_views_that_share_less_than_is_wanted_have_fewer_components(rng):
+    n, own = 40, 3
+    Q = np.linalg.qr(np.column_stack([np.ones(n), rng.normal(size=(n, 3 * own))]))[0][:, 1:]
+    columns = [np.arange(own) + own * v for v in range(3)]
+    nothing = multiview.solve_views(Centered(Q), columns, [0.0] * 3, 3)
+    assert nothing.eigenvalues.size == 0
+    shared = Q.copy()
+    shared[:, own] = shared[:, 0]  # one direction of two views
+    found = multiview.solve_views(Centered(shared), columns, [0.0] * 3, 3)
+    np.testing.assert_allclose(found.eigenvalues, [1.0], rtol=1e-10)
+
+
+def test_an_operator_of_small_rank_has_no_more_eigenpairs(rng):
+    A = rng.normal(size=(300, 5)) / 20
+    found = krylov.largest_eigenpairs(lambda V: A @ (A.T @ V), 300, 9, 1e-10, 300)
+    exact = np.linalg.eigvalsh(A.T @ A)[::-1]
+    np.testing.assert_allclose(found.values, exact, rtol=1e-10)
+
+
+@pytest.mark.parametrize("wrong", ["a correlation", "a variable"])
+def test_a_lasso_path_that_rounding_led_astray_is_walked_no_further(wrong, rng, monkeypatch):
+    X = rng.normal(size=(20, 80))
+    Z = Centered(X)
+    c = Z.rmatmat(X[:, :1] - X[:, :1].mean())[:, 0]
+    fit = lasso_module.lasso(Z, Sparsity(0.3))
+    right = fit(c, np.zeros(80))
+    until = lasso_module._Path.until
+
+    def astray(path, most):
+        w = until(path, most)
+        strongest = np.argmax(np.abs(w))
+        if wrong == "a variable":
+            w[strongest] = 0.0
+        else:  # a fit a little too long has correlations that are too small inside, none outside
+            w *= 1.0 + 1e-4
+        return w
+
+    monkeypatch.setattr(lasso_module._Path, "until", astray)
+    np.testing.assert_allclose(fit(c, np.zeros(80)), right, atol=1e-6 * np.abs(right).max())
+
+
+def test_constant_columns_correlate_with_nothing(rng):
+    X, T = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
+    X[:, 1] = 0.1
+    found = correlations(X, T)
+    np.testing.assert_array_equal(found[1], 0.0)
+    np.testing.assert_allclose(found[0], np.corrcoef(X[:, 0], T.T)[0, 1:], rtol=1e-10)

@@ -45,16 +45,18 @@ CORE = [
 ]
 # What runs the core and little else, without the long rounds over all estimators.
 TESTS = """
-accuracy bayesian_cca blocked_data blocks_and_costs canonical_ridge choices compiled
-component_equations core_edges core_rules data data_equations deflation dominated estimators
-extreme_numbers
-graph_equations graph_regularized hostile hostile_views hypergraph_clustering invariances
-iterations kernel_estimators kernels large_planes latent_equations lda least_squares
-linalg_equations many_labels margin moment_equations moments multilabel multiple_kernels multiview
-nothing_to_learn offsets_and_units orthogonal_pls pairs_equations pca pencil plane_equations
-plane_streams planes pls pls_cv pls_references pls_streams plsda probabilistic_cca rgcca row_blocks
-sample_weight_units search shrinkage sklearn_names small_rules solver_parts solvers sparse_cca
-sparse_labels sparse_pls stream_values streams targets threads view_equations ways_taken
+accuracy bad_rows bayesian_cca block_scores blocked_data blocks_and_costs canonical_ridge choices
+compiled component_equations core_edges core_rules data data_equations deflation diagnostics
+dominated estimators extreme_numbers graph_equations graph_regularized hostile hostile_views
+hypergraph_clustering invariances iterations kernel_estimators kernels large_planes latent_equations
+lda least_squares linalg_equations linear_heads many_labels margin metamorphic moment_equations
+moments multilabel multiple_kernels multiview nothing_to_learn offsets_and_units orthogonal_pls
+ownership pairs_equations papers_multilabel papers_planes papers_shrinkage papers_statements
+papers_two_stage pca pencil plane_equations plane_streams planes pls pls_cv pls_references
+pls_streams plsda probabilistic_cca rank_and_offsets rare_ways rgcca routing row_blocks
+sample_weight_units search second_looks shrinkage skipped_rows sklearn_names small_rules
+solver_parts solvers sparse_and_masked sparse_cca sparse_labels sparse_pls stream_values streams
+structured_data targets threads view_equations ways_taken
 """
 
 OPERATORS: dict[type[ast.AST], str] = {
@@ -421,7 +423,7 @@ def covered(tree: Path, tests: list[str], kept: Path | None) -> Coverage:
 def _copied(tree: Path) -> Path:
     """What the tests need, in a place of its own."""
     tree.mkdir()
-    for name in ("src", "tests", "pyproject.toml"):
+    for name in ("src", "tests", "papers", "pyproject.toml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tree / name)
     return tree
