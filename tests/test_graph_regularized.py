@@ -525,6 +525,40 @@ def test_neighbours_of_sparse_rows_far_from_zero(offset, rng):
     np.testing.assert_allclose(model.fit(far, y).transform(far), near, atol=1e-14 * offset)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_classes_are_told_apart_by_the_spread_of_the_samples(kind, rng):
+    """With the penalty of the graph as well, they seemed to overlap, and priors decided."""
+    y = rng.integers(0, 3, size=200)
+    X = rng.normal(size=(200, 5)) + 4.0 * np.eye(5)[y]
+    few = np.full(200, -1)
+    for c, n in enumerate((20, 8, 4)):
+        few[np.flatnonzero(y == c)[:n]] = c
+    model = GraphRegularized(LDA(alpha=0.0, store_covariance=True), mu=10.0).fit(kind(X), few)
+    known, scores = few >= 0, model.transform(kind(X))
+    on_scores = LDA(alpha=0.0).fit(scores[known], few[known])
+    np.testing.assert_allclose(
+        model.decision_function(kind(X)), on_scores.decision_function(scores), atol=1e-8
+    )
+    assert model.score(kind(X), y) > 0.95
+    found = model.best_estimator_
+    ours = found.scalings_.T @ found.covariance_ @ found.scalings_
+    np.testing.assert_allclose(ours.diagonal(), 1.0, rtol=1e-9)
+    within = LDA(alpha=0.0, store_covariance=True).fit(X[known], few[known]).covariance_
+    np.testing.assert_allclose(found.covariance_, within, rtol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", [OrthonormalizedPLS(2, alpha=0.0), CCA(2, alpha=0.0)])
+def test_responses_are_predicted_by_least_squares_on_scores(estimator, rng):
+    X = rng.normal(size=(N, 6))
+    Y = X[:, :3] + 0.1 * rng.normal(size=(N, 3))
+    Y[25:] = np.nan
+    model = GraphRegularized(estimator, mu=10.0).fit(X, Y)
+    scores, known = model.transform(X), Y[:25]
+    T = np.column_stack([np.ones(25), scores[:25]])
+    expected = T @ np.linalg.lstsq(T, known, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X)[:25], expected, atol=1e-9)
+
+
 MARKS = {
     "none": np.array(["a", None, "b"], dtype=object),
     "nan": np.array([0.0, np.nan, 1.0]),

@@ -290,6 +290,20 @@ def test_gaps_are_skipped(data, cls):
 
 
 @pytest.mark.parametrize("cls", [PLSRegression, PLSCanonical])
+def test_a_complete_row_does_not_depend_on_the_gaps_of_others(cls, data):
+    X, Y = data
+    rng = np.random.default_rng(1)
+    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    holed[:30] = X[:30]
+    model = cls(3, algorithm="nipals").fit(holed, Y)
+    alone = model.transform(holed[:30])
+    np.testing.assert_allclose(alone, model.transform(holed)[:30], atol=1e-12)
+    np.testing.assert_allclose(alone, model.x_scores_[:30], atol=1e-12)
+    expected = (holed[:30] - model.x_mean_) @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.predict(holed)[:30], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [PLSRegression, PLSCanonical])
 @pytest.mark.parametrize("scale", [False, True])
 def test_with_gaps_a_share_is_what_leaves_the_observed_entries(cls, scale):
     """Scores of rows with gaps may be huge, and shares above 1 came out."""

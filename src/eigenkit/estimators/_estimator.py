@@ -274,7 +274,7 @@ class Projection(Streaming, Transformer):
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         """The answer to the pencil."""
-        return self._solve_path(problem, [problem.pencil.alpha], settings)[0]
+        return problem.judged(self._solve_path(problem, [problem.pencil.alpha], settings)[0])
 
     def _solve_path(
         self, problem: Problem, alphas: Sequence[float], settings: Settings

@@ -117,7 +117,7 @@ def share_of(Z: Data, observed: np.ndarray | None) -> Array | float:
 # -- principal components ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Gapped(Problem):
     """A problem with means in its gaps: which entries of X are observed, and all their squares.
 

@@ -356,11 +356,11 @@ class CanonicalRidge(CCA):
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         slope, square = _normal(problem, W)
-        return np.asarray(problem.pencil.Z.from_X(slope @ np.linalg.pinv(square)))
+        return np.asarray(problem.of_samples.Z.from_X(slope @ np.linalg.pinv(square)))
 
 
 def _normal(problem: Problem, W: Array) -> tuple[Array, Array]:
     """Z'T and T'T for the scores T = Xc W (with the roots of the weights), W in units of X."""
-    Z = problem.pencil.Z
+    Z = problem.of_samples.Z
     slope, square = Z.gradient(Z.from_X(W))
     return slope, square

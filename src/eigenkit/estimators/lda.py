@@ -174,8 +174,12 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         counted = replace(problem, total=problem.total / self._shrunken_to())
         coef, offset = gaussian(counted, solution, priors)
         # Variances between classes in units of those within.
-        l, within = self.n_components_, np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
-        ratio = solution.eigenvalues / within
+        l, gram, between = self.n_components_, solution.gram, solution.eigenvalues
+        if gram is not None:
+            between = np.sum(solution.cross**2, axis=0) / gram.diagonal()
+        within = np.maximum(1 - between, EPS * problem.n_rows)
+        ratio = between / within
+        within *= 1.0 if gram is None else gram.diagonal()
         self._set(
             priors_=priors,
             intercept_=offset - coef @ problem.mean,
@@ -196,7 +200,8 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
 
     def _keep_covariance(self, problem: Problem) -> None:
         """(B - A) / n: what is not between the classes, with its ridge."""
-        pencil, from_X = problem.pencil, problem.pencil.Z.from_X
+        pencil = problem.of_samples
+        from_X = pencil.Z.from_X
         within = pencil.Z.gram() - pencil.C @ pencil.C.T
         within.flat[:: len(within) + 1] += pencil.ridge
         within *= self._shrunken_to() / problem.total

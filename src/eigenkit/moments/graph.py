@@ -56,4 +56,5 @@ def _stacked(stated: Problem, Z: Data, mean: Array) -> Problem:
     """The problem of labelled rows, restated on Z: the rows of a graph below have targets of 0."""
     H = np.asarray(stated.pencil.H)
     H = np.vstack([H, np.zeros((Z.shape[0] - len(H), H.shape[1]))])
-    return replace(stated, pencil=Pencil(Z, H, stated.pencil.alpha), mean=mean)
+    pencil = Pencil(Z, H, stated.pencil.alpha)
+    return replace(stated, pencil=pencil, mean=mean, labelled=stated.pencil)

@@ -23,7 +23,7 @@ from eigenkit.data import (
 )
 from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
-from eigenkit.pencil import Pencil
+from eigenkit.pencil import Pencil, Solution
 from eigenkit.targets import TARGETS, Labels, Target
 
 # Rows and label sets that count less than this part of a sample are forgotten.
@@ -38,13 +38,32 @@ WORTH_KEEPING = 0.9
 
 @dataclass(frozen=True)
 class Problem:
-    """A pencil together with what an estimator keeps of the data."""
+    """A pencil together with what an estimator keeps of the data.
+
+    ``labelled`` is the pencil of the samples that have labels, where Z holds more than these.
+    """
 
     pencil: Pencil
     labels: Labels
     mean: Array
     total: float
     n_rows: int
+    labelled: Pencil | None = None
+
+    @property
+    def of_samples(self) -> Pencil:
+        """The pencil of the samples that have labels."""
+        return self.labelled or self.pencil
+
+    def judged(self, solution: Solution) -> Solution:
+        """With W'B W of the samples alone, for what is fitted on the scores.
+
+        With the penalty of a graph, scores would seem to spread more than they do.
+        """
+        if self.labelled is None:
+            return solution
+        gram = self.labelled.forms(self.labelled.Z.from_X(solution.W))[1]
+        return replace(solution, gram=gram)
 
 
 @dataclass(frozen=True)

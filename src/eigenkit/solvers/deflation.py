@@ -95,11 +95,14 @@ class Side:
         self.norms, self.taken = np.zeros(n), np.zeros(n)
         self.n, self.inner = 0, X.inner
 
-    def rotate(self, w: Array) -> Array:
-        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal."""
+    def rotate(self, w: Array, gaps: bool = False) -> Array:
+        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal.
+
+        With ``gaps`` they are not orthogonal, nor is p_j'r_j = 1: once is all there is.
+        """
         R, P = self.R[: self.n], self.P[: self.n]
         r = w - self.inner(P.T, w) @ R
-        return np.asarray(r - self.inner(P.T, r) @ R)
+        return np.asarray(r if gaps else r - self.inner(P.T, r) @ R)
 
     def outside(self, g: Array) -> Array:
         """X't without the traces of earlier scores that rounding has left in t.

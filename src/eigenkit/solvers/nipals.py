@@ -48,7 +48,7 @@ def nipals(
     for _ in range(n_components):
         w, t, c, steps, settled = _alternate(X, Y, M, tol, max_iter)
         u = Y @ c
-        sigma, r = float(w @ (X.T @ u)), x.rotate(w)
+        sigma, r = float(w @ (X.T @ u)), x.rotate(w, gaps=M is not None)
         largest = min(values[0] if values else 0.0, float(np.sqrt(trace * (u @ u))))
         of_x, of_y = np.linalg.norm(r * grain), np.linalg.norm(c * grain_y)
         least = rounding(float(r @ r), len(r), trace) + of_x**2
