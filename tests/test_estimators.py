@@ -359,3 +359,10 @@ def test_a_path_of_alphas_knows_the_features_that_never_occur():
         one = CCA(alpha=model.alpha).fit(X.tocsr(), Y)
         np.testing.assert_allclose(model.x_loadings_, one.x_loadings_, atol=1e-12)
         assert model.x_rotations_.shape == (14, model.n_components_)
+
+
+def test_what_is_not_in_memory_is_named():
+    X = pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 0.0]})
+    LDA().fit(X, [0, 1, 0])
+    with pytest.raises(TypeError, match=r"X is a polars LazyFrame, .* give X.collect\(\)"):
+        LDA().fit(X.lazy(), [0, 1, 0])

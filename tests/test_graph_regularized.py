@@ -525,6 +525,12 @@ def test_neighbours_of_sparse_rows_far_from_zero(offset, rng):
     np.testing.assert_allclose(model.fit(far, y).transform(far), near, atol=1e-14 * offset)
 
 
+def test_a_class_named_as_the_mark_is_refused_in_words(data):
+    X, _ = data
+    with pytest.raises(ValueError, match="y holds no class but 1 beside marks of rows without"):
+        GraphRegularized(LDA()).fit(X, np.where(X[:, 0] > 2, 1, -1))
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_classes_are_told_apart_by_the_spread_of_the_samples(kind, rng):
     """With the penalty of the graph as well, they seemed to overlap, and priors decided."""

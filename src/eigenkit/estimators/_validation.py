@@ -293,10 +293,10 @@ def readable(name: str, X: Any) -> Any:
     X = tabular(X)
     if isinstance(X, Iterator):
         raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
-    if type(X).__module__.split(".")[0] == "dask":
+    if lazy := next((verb for verb in ("compute", "collect") if hasattr(X, verb)), None):
         raise TypeError(
-            f"{name} is a dask collection, which is not in memory: give {name}.compute(), or call "
-            "partial_fit block by block."
+            f"{name} is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which is not in "
+            f"memory: give {name}.{lazy}(), or call partial_fit block by block."
         )
     if isinstance(X, Blocks):
         raise TypeError(

@@ -94,6 +94,8 @@ class GraphRegularized(BestEstimator):
     a vector or in all of a row of a matrix, or by ``labelled`` in :meth:`fit`. A row of zeros in a
     label matrix is a sample known to carry none of the labels.
 
+    A classifier or regression on the scores is that of the labelled rows, without the graph.
+
     Weights count in the labels only, but a row of weight 0 is left out, labelled or not. The graph
     is over all others as they are given, so for mu > 0 an integer weight is not a repeated row:
     copies are neighbours of each other.
@@ -209,6 +211,7 @@ class GraphRegularized(BestEstimator):
         numbers = check_X(self, X, reset=True, min_samples=2, weight=sample_weight)
         X, y = indexable(X, labels_of(self, y, reset=True))
         known = marked(y, labelled, responses=is_regressor(self.estimator))
+        self._check_not_a_class(y, known, labelled)
         weight = check_weight(sample_weight, len(known))
         self.labelled_ = known
         A, use = self._graph(len(known)), np.arange(len(known))
@@ -227,6 +230,15 @@ class GraphRegularized(BestEstimator):
             check_enough(known)
         folds = ((np.searchsorted(use, a), np.searchsorted(use, b)) for a, b in splits)
         return _Problem(self.estimator, X, y, weight, known, self._laplacian(numbers, A), folds)
+
+    def _check_not_a_class(self, y: Any, known: np.ndarray, labelled: Any) -> None:
+        """Refuse two classes of which the mark of rows without labels is one."""
+        classes = is_classifier(self.estimator) and labelled is None and y.ndim == 1
+        if classes and not known.all() and len(found := np.unique(y[known])) == 1:
+            raise ValueError(
+                f"y holds no class but {found[0]!s} beside marks of rows without labels, such as "
+                "-1: give other names to the classes, or say with labelled which rows have labels."
+            )
 
     def _splits(self, y: Any, there: np.ndarray) -> Iterator[Split]:
         """Row numbers to fit on and to score on, among the labelled rows ``there``."""

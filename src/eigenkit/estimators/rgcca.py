@@ -170,10 +170,11 @@ class RGCCA(Streaming, ManyViews):
     def _check_informative(self, problem: Blocks) -> None:
         if not problem.varying:
             raise ValueError(NO_VARIANCE)
-        if not problem.design.any():
+        alone = np.flatnonzero(~problem.design.any(axis=1))
+        if len(alone):  # its scores would be those of its own variance
             raise ValueError(
-                "design connects no two views that vary: give a positive weight between two of "
-                "them, or fit with y."
+                f"design connects view {problem.varying[alone[0]]} with no other that varies: give "
+                "a positive weight between the two, leave the view out, or fit with y."
             )
 
     def _solve(self, problem: Blocks, settings: int) -> Answer:
