@@ -473,16 +473,18 @@ def test_views_that_share_less_than_is_wanted_have_fewer_components(rng):
     np.testing.assert_allclose(found.eigenvalues, [1.0], rtol=1e-10)
 
 
-def test_an_operator_of_small_rank_has_no_more_eigenpairs(rng):
-    A = rng.normal(size=(300, 5)) / 20
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_an_operator_of_small_rank_has_no_more_eigenpairs(unit, rng):
+    A = unit * rng.normal(size=(300, 5))
     found = krylov.largest_eigenpairs(lambda V: A @ (A.T @ V), 300, 9, 1e-10, 300)
     exact = np.linalg.eigvalsh(A.T @ A)[::-1]
     np.testing.assert_allclose(found.values, exact, rtol=1e-10)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
 @pytest.mark.parametrize("wrong", ["a correlation", "a variable"])
-def test_a_lasso_path_that_rounding_led_astray_is_walked_no_further(wrong, rng, monkeypatch):
-    X = rng.normal(size=(20, 80))
+def test_a_lasso_path_that_rounding_led_astray_is_walked_no_further(wrong, unit, rng, monkeypatch):
+    X = unit * rng.normal(size=(20, 80))
     Z = Centered(X)
     c = Z.rmatmat(X[:, :1] - X[:, :1].mean())[:, 0]
     fit = lasso_module.lasso(Z, Sparsity(0.3))

@@ -218,6 +218,7 @@ def test_conjugate_gradients_are_not_chosen_where_rounding_keeps_them_from_tol(r
     assert "cg" not in choose(Z, 3, [1e-9, 1.0], 1e-8).costs
     large = Centered(sparse.random_array((20_000, 30_000), density=1e-4, rng=rng, format="csr"))
     assert choose(large, 3, [1e-9], 1e-8).regression == "cg"  # nothing else fits
+    assert "cg" not in choose(large, 3, [0.0, 1.0], 1e-8).costs  # where any alpha is 0
 
 
 @pytest.mark.slow
