@@ -26,16 +26,14 @@ from eigenkit.files._errors import Skipped
 from eigenkit.models._blocks import drawn
 from eigenkit.models._dask_worker import (
     aligned,
-    applied,
     first_rows,
     itself,
     mapped,
     of_fold,
     on_parts,
-    scored,
     sum_of,
 )
-from eigenkit.models._linear import ScoreSums, sums_of
+from eigenkit.models._linear import ScoreSums, scores_of, sums_of
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.numerics.threads import FAN_IN
@@ -62,9 +60,8 @@ class DaskBlocks(Blocks):
     def __init__(self, client: Any, parts: Sequence[Any], classes: np.ndarray | None) -> None:
         self.client, self._futures, self._classes = client, list(parts), classes
         self._head: tuple[Any, Any, Any] | None = None
-        # If they come from files: the kind and names of the labels, the rows, and those skipped.
-        self.kind: str | None = None
-        self.names: list[str] = []
+        # If they come from files: what the labels are, the rows, and those skipped.
+        self.target: Target | None = None
         self.n_rows, self.skipped = 0, Skipped()
 
     def __repr__(self) -> str:
@@ -80,16 +77,15 @@ class DaskBlocks(Blocks):
             future = next(futures, None)
             if future is None:
                 raise ValueError(NO_BLOCK)
-            self._head = self._submit(first_rows, future)
+            self._head = result_of(self.client, self.client.submit(first_rows, future))
         return self._head
 
     def classes(self) -> np.ndarray | None:
         return super().classes() if self._classes is None else self._classes
 
     def apply(self, function: Callable[[Any], Any]) -> Iterable[Any]:
-        """``function`` of the X of every part, one after the other."""
-        for future in self._futures:
-            yield from self._submit(applied, future, function)
+        """``function`` of the X of every block, one part after the other."""
+        return (found for found, _ in self._pairs(function))
 
     def map(self, function: Callable[[Any], Any]) -> DaskBlocks:
         """Parts with ``function`` of X in place of X, which the workers make and hold."""
@@ -122,16 +118,17 @@ class DaskBlocks(Blocks):
 
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""
+        return self._pairs(partial(scores_of, projection))
+
+    def _pairs(self, function: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
         for future in self._futures:
-            yield from self._submit(scored, future, projection)
+            made = self.client.submit(mapped, future, function)
+            yield from ((found, y) for found, y, _ in result_of(self.client, made))
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
         """The sums of the scores of all rows."""
         found: ScoreSums | None = self.passes().run(sums_of, projection, target)
         return found
-
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return result_of(self.client, self.client.submit(function, *arguments))
 
 
 GONE = "the scheduler is gone, and with it what the workers held: connect and fit again."

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import find
-from eigenkit.files import FileError, Reading, Target, open_file
+from eigenkit.files import FileError, Reading, open_file
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import check_columns, paths
 from eigenkit.files._targets import by_kind, check_alike, class_values, natural
@@ -122,18 +122,15 @@ def fit_on_cluster(
         raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
     options = replace(options, task=task or options.task)
     blocks = blocks_of(client, pattern, None, None, options, by_name=True)
-    if blocks.kind is None:
+    if blocks.target is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")
-    columns = tuple(source.label_names)
-    names = tuple(blocks.names) if blocks.kind != "numbers" else (columns or ("y1",))
     estimator = found.make(**(params or {})).fit(blocks)
     features = learn_features(source, lambda: [next(iter(source.blocks(64)))])
     features = replace(features, n_numbers=int(estimator.n_features_in_))
     bad = (Skipped() if bad is None else bad).with_more(blocks.skipped)
     how = how_fitted(source, pattern, estimator, int(blocks.n_rows), skipped=bad)
-    target = Target(blocks.kind, names, columns, options.label_separator)
-    linear = on_top(found, target, classifier, blocks, estimator)
-    return Model(found.name, features, estimator, linear, target, how)
+    linear = on_top(found, blocks.target, classifier, blocks, estimator)
+    return Model(found.name, features, estimator, linear, blocks.target, how)
 
 
 # -- parts ------------------------------------------------------------------------------
@@ -228,7 +225,7 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
             check_alike({each.path: by_kind(each.names) for each in found})
         options = replace(options, words=True)
         found = _looked(client, names, options)
-    kinds = {each.kind for each in found}
+    kinds = {each.target and each.target.kind for each in found}
     if len(kinds) > 1:
         raise ValueError(
             f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
@@ -245,7 +242,8 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
-    made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
+    made.target = found[0].target and replace(found[0].target, names=tuple(known))
+    made.n_rows = sum(each.n_rows for each in found)
     made.skipped = reduce(Skipped.with_more, (each.skipped for each in found), Skipped())
     if options.on_error == "skip":
         made.skipped_ = made.skipped.described()

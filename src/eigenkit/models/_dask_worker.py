@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from typing import Any
@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files import Reading, open_file
+from eigenkit.files import Reading, Target, open_file
 from eigenkit.models._blocks import drawn, in_fold, parsed, sliceable, triple
-from eigenkit.models._linear import scores_of
 from eigenkit.numerics.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
@@ -67,19 +66,17 @@ def aligned(value: Any) -> Any:
     return value
 
 
-def sum_of(values: list[Any], order: list[int] | None) -> Any:
-    """The sum of values, or of those in lists, in their order."""
+def sum_of(values: Sequence[Any], order: list[int] | None) -> Any:
+    """The sum of values, or of those in lists, in their order.
+
+    As ``plus`` adds them, but without changing one: another task may need them again.
+    """
     if order is not None:
         listed = list(itertools.chain.from_iterable(values))
         values = [listed[i] for i in order]
-    return _total(values)
-
-
-def _total(values: Iterable[Any]) -> Any:
-    """As ``plus`` adds them, but without changing one: another task may need them again."""
     found = [value for value in values if value is not None]
     if found and isinstance(found[0], tuple):
-        return tuple(_total(each) for each in zip(*found, strict=True))
+        return tuple(sum_of(each, None) for each in zip(*found, strict=True))
     if len(found) > 1:
         first, second, *found = found
         found.insert(0, first.merge(second) if hasattr(first, "merge") else first + second)
@@ -95,16 +92,8 @@ def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
     return None
 
 
-def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
-    return [function(X) for X, _, _ in blocks]
-
-
 def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
     return [(function(X), *others) for X, *others in blocks if X.shape[0]]
-
-
-def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
-    return [(scores_of(projection, X), y) for X, y, _ in blocks]
 
 
 def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:
@@ -116,20 +105,22 @@ def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: b
 
 @dataclass(frozen=True)
 class Looked:
-    """What must agree between files: the columns, the kind and names of the labels, and whether
-    they are words; also the size, and what was skipped.
-    """
+    """What must agree between files, the size, and what was skipped."""
 
     path: str
     feature_names: list[str] | None
     label_names: list[str]
     found: dict[str, Any]
-    kind: str | None
-    names: tuple[str, ...]
-    words: bool
+    target: Target | None
+    words: bool  # whether the labels are words
     width: int
     n_rows: int
     skipped: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the labels."""
+        return () if self.target is None else self.target.names
 
 
 def looked(path: str, options: Reading) -> Looked:
@@ -139,8 +130,7 @@ def looked(path: str, options: Reading) -> Looked:
         source.feature_names,
         source.label_names,
         source.found,
-        None if target is None else target.kind,
-        () if target is None else tuple(target.names),
+        target,
         not source.numeric_labels,
         max(block.shape[1] for block in blocks),
         sum(block.shape[0] for block in blocks),
