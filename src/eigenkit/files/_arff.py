@@ -117,19 +117,17 @@ class Arff(Delimited):
 
     # -- the rows ----------------------------------------------------------------------
 
-    def _blocks(self, n_rows: int) -> Iterator[Block]:
+    def _texts(self, n_rows: int) -> Iterator[tuple[int, bytes]]:
         lines = Lines(self.origin, self.encoding)
         lines.skip(self.data_line)
-        while True:
-            first, block = lines.take(n_rows)
-            if not block:
-                return
-            rows = without_lines(block, "%")
-            found = None if self.sparse else self._quickly((first, rows))
-            slowly = self._sparse if self.sparse else self._slowly
-            parsed = slowly(first, split_lines(rows)) if found is None else found
-            if len(parsed):
-                yield parsed
+        while (found := lines.take(n_rows))[1]:
+            yield found[0], without_lines(found[1], "%")
+
+    def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
+        return None if self.sparse else super()._quickly(lines)
+
+    def _slowly(self, first: int, lines: list[str]) -> Block:
+        return self._sparse(first, lines) if self.sparse else super()._slowly(first, lines)
 
     def _sparse(self, first: int, lines: list[str]) -> Block:
         place = {j: p for p, j in enumerate(self.roles.features)}

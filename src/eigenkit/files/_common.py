@@ -259,18 +259,14 @@ class Source(ABC):
         """What is wrong with this file."""
         return FileError(self.path, problem, line=line, column=column)
 
-    def bad_rows(self) -> Skipped:
-        """What was skipped in the last pass."""
-        return self.skipped
-
     def no_rows(self, otherwise: str) -> FileError:
         """The error that nothing is left: because all rows are bad, or for another reason."""
-        bad = self.bad_rows()
-        if not bad.n:
+        if not self.skipped.n:
             return self.error(otherwise)
-        first = bad.first[0]
+        first = self.skipped.first[0]
         where = "" if first.line is None else f" at line {first.line}"
-        return self.error(f"all of its {bad.n} rows are bad, the first{where}: {first.problem}")
+        n = self.skipped.n
+        return self.error(f"all of its {n} rows are bad, the first{where}: {first.problem}")
 
     def take_labels_as_numbers(self) -> None:
         """From now on, words among them are errors, in all files."""

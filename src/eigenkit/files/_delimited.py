@@ -85,15 +85,11 @@ class Delimited(Table):
             "like_labels": list(self.roles.like_labels),
         }
 
-    def _without_comments(self, text: bytes) -> bytes:
-        mark = self.options.comment
-        return without_lines(text, mark) if mark else text
-
     def _sample(self, lines: Lines) -> bytes:
         """The first lines, and more of them until two are no comments."""
-        text = self._without_comments(lines.take(_SAMPLE)[1])
+        text, mark = b"", self.options.comment
         while b"\n" not in text.strip() and (more := lines.take(_SAMPLE)[1]):
-            text += self._without_comments(more)
+            text += without_lines(more, mark)
         return text
 
     # -- finding out -------------------------------------------------------------------
@@ -200,7 +196,7 @@ class Delimited(Table):
         lines = Lines(self.origin, self.encoding)
         skip = self.header
         while (found := lines.take(n_rows))[1]:
-            first, text = found[0], self._without_comments(found[1])
+            first, text = found[0], without_lines(found[1], self.options.comment)
             if skip and text.isspace():  # nothing but comments yet
                 continue
             if skip:

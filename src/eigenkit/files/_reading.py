@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -238,13 +237,9 @@ class ManyFiles(Source):
             self.take_labels_as_words()
         self.mixed = len(numeric) > 1
 
-    def bad_rows(self) -> Skipped:
-        """Of all files."""
-        return reduce(Skipped.with_more, (s.bad_rows() for s in self.sources), Skipped())
-
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows of all files; sparse ones, as wide as their highest feature, get one width."""
-        width = max(source.n_features for source in self.sources)
+        width, skipped = max(source.n_features for source in self.sources), Skipped()
         for source in self.sources:
             kinds = self.label_kinds.setdefault(source.path, {})
             for block in source.blocks(n_rows):
@@ -257,6 +252,8 @@ class ManyFiles(Source):
                 self.n_rows[source.path] = block.start + len(block)
                 if self.mixed:
                     kinds.update(by_kind(block.labels))
+            skipped.with_more(source.skipped)
+        self.skipped = skipped
 
 
 # -- all rows -----------------------------------------------------------------------------

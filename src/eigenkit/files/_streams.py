@@ -222,8 +222,10 @@ def split_lines(text: bytes) -> list[str]:
     return list(io.StringIO(text.decode()))
 
 
-def without_lines(text: bytes, mark: str) -> bytes:
-    """The text, with empty lines in place of those that begin with a mark."""
+def without_lines(text: bytes, mark: str | None) -> bytes:
+    """The text, with empty lines in place of those that begin with a mark, if there is one."""
+    if not mark:
+        return text
     begin = mark.encode(errors="surrogateescape")
     return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
 

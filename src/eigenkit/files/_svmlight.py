@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,13 +23,23 @@ _PAIR_PER_LINE = bytes.maketrans(b" \t\r\v\f", b"\n\n\n\n\n")
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
 
+class Pairs(NamedTuple):
+    """Some rows: their labels, and the pairs of all, one row after the other."""
+
+    labels: list[tuple[str, ...]]
+    indices: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray  # pairs of every row
+    lines: np.ndarray | None = None  # of the rows in the file, if they may be needed
+
+
 class SvmLight(Source):
     """A svmlight file; see :func:`eigenkit.files.open_file`."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         super().__init__(origin.path, options)
         self.origin = origin
-        self._whole: list[Any] | None = None  # what was parsed to find the shape
+        self._whole: list[Pairs] | None = None  # what was parsed to find the shape
         model, base = options.expected, options.index_base
         if model is not None:
             self.index_base, self.n_features = model.index_base, model.n_features
@@ -55,12 +66,10 @@ class SvmLight(Source):
         lowest, highest, total = self.options.max_features, -1, 0
         whole = []
         for part in self._pieces():
-            indices = part[1]
-            if len(indices):
-                lowest = min(lowest, int(indices.min()))
-                highest = max(highest, int(indices.max()))
+            lowest = int(part.indices.min(initial=lowest))
+            highest = int(part.indices.max(initial=highest))
             if not self.options.stream:
-                total += indices.nbytes + part[2].nbytes
+                total += part.indices.nbytes + part.values.nbytes
                 self.options.check_size(self.path, total)
                 whole.append(part)
         self._whole = None if self.options.stream else whole
@@ -70,7 +79,7 @@ class SvmLight(Source):
 
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         kept, self._whole = self._whole, None  # memory for one pass only
-        for labels, indices, values, counts in self._pieces() if kept is None else kept:
+        for labels, indices, values, counts, lines in self._pieces() if kept is None else kept:
             columns = indices - self.index_base
             self._check_known(columns)
             small = max(self.n_features, len(values)) < 2**31
@@ -80,9 +89,10 @@ class SvmLight(Source):
             X.sum_duplicates()
             for start in range(0, len(labels), n_rows):
                 part = slice(start, start + n_rows)
-                yield Block(X[part] if len(labels) > n_rows else X, labels=labels[part])
+                block = Block(X[part] if len(labels) > n_rows else X, labels=labels[part])
+                yield block if lines is None else replace(block, lines=lines[part])
 
-    def _pieces(self) -> Iterator[Any]:
+    def _pieces(self) -> Iterator[Pairs]:
         first = 1
         for piece in self.origin.bytes_():
             lines = piece.split(b"\n")
@@ -97,8 +107,7 @@ class SvmLight(Source):
                 f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
             )
 
-    def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
-        """Labels, indices, values, and number of values per row."""
+    def _parse(self, first: int, lines: list[bytes]) -> Pairs:
         labels: list[tuple[str, ...]] = []
         rests: list[bytes] = []
         for line in lines:
@@ -120,7 +129,7 @@ class SvmLight(Source):
             order = np.lexsort((indices, row))
             if np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)):
                 self._explain(first, lines)
-        return labels, indices, values, counts
+        return Pairs(labels, indices, values, counts)
 
     def _pairs(self, rests: list[bytes]) -> Any:
         """Indices and values, or None if anything about them is wrong."""

@@ -134,7 +134,7 @@ def looked(path: str, options: Reading) -> Looked:
         not source.numeric_labels,
         max(block.shape[1] for block in blocks),
         sum(block.shape[0] for block in blocks),
-        source.bad_rows(),
+        source.skipped,
     )
 
 

@@ -171,7 +171,7 @@ def how_fitted(
     """What every model file says about how it was made, if nothing was chosen or scaled."""
     plain = (bool, int, float, str, type(None))
     params = estimator.get_params(deep=False)
-    skipped = source.bad_rows() if skipped is None else skipped
+    skipped = source.skipped if skipped is None else skipped
     return {
         **({"skipped": skipped.told()} if source.options.on_error == "skip" else {}),
         "data": path.replace("\\", "/").rsplit("/", 1)[-1],

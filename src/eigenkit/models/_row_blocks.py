@@ -213,9 +213,8 @@ class RowBlocks(Blocks):
         given = [files] if isinstance(files, str | Path) else files
         made._about += f" from {listed([str(each) for each in given])}"
         if on_error == "skip":
-            bad = source.bad_rows()
-            made.skipped_ = bad.described()
-            made._about += f", {counted(bad.n, 'bad row')} skipped" if bad.n else ""
+            n, made.skipped_ = source.skipped.n, source.skipped.described()
+            made._about += f", {counted(n, 'bad row')} skipped" if n else ""
         return made
 
     @classmethod
