@@ -22,7 +22,7 @@ from eigenkit.cli._console import Forecast, _in_other_letters, _Lines, table
 from eigenkit.estimators.registry import find
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
-from eigenkit.models._fit_rows import folds_of
+from eigenkit.models._choosing import folds_of
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)

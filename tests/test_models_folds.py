@@ -16,7 +16,7 @@ from eigenkit import OrthonormalizedPLS, PLSRegression
 from eigenkit.evaluation import auto_alphas, evaluate
 from eigenkit.files import Reading, open_file, read
 from eigenkit.models import ComponentsCV, Preparation, fit_model
-from eigenkit.models._fit_rows import folds_of
+from eigenkit.models._choosing import folds_of
 
 ALPHAS = [0.1, 5.0, 50.0]
 

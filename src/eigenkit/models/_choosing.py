@@ -1,4 +1,4 @@
-"""How good a method is on rows that it has not seen, and with which settings it is best.
+"""Rows in memory: how good a method is on those it has not seen, and its best settings.
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
 l scores is what a model file puts there: a linear classifier for every class or label, least
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,13 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, rises, search_alphas
 from eigenkit.estimators.registry import Method
+from eigenkit.estimators.splits import Split, dealt, splits_of, stratify
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.models._fit_rows import InMemory, time_of
-from eigenkit.models._linear import fit_linear
+from eigenkit.files import Target
+from eigenkit.models._linear import SVM, ScoreSums, fit_linear, scores_of, sums_of
 from eigenkit.numerics.linalg import Array
+from eigenkit.shell import time_of
 
 # What is reported, and what choices are made by, as in comparisons: if one class is frequent, all
 # models that predict nothing else have the same accuracy.
@@ -37,6 +40,92 @@ MOST_COMPONENTS = 30
 _GRID = 7
 # With fewer entries (stored ones, if X is sparse) and fewer seconds of work, no forecast is needed.
 LARGE, WORTH_SAYING = 1_000_000, 5.0
+# With more entries than this, cross-validation takes too long if it only measures the quality.
+_MOST_ENTRIES = 20_000_000
+# Folds inside a fold, at most.
+_INNER = 3
+
+
+def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> np.ndarray:
+    """The fold of every row, with an even share of every class, and groups in one fold."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        return dealt(y if kind == "classes" else None, len(y), cv, rng)
+    Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
+    return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
+
+
+def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[Split]:
+    """The numbers of the rows to fit on and to measure on, for every fold."""
+    return [*splits_of(fold_of_rows(kind, y, cv, seed, groups), cv)]
+
+
+class FitRows(Iterable[tuple[Any, np.ndarray]]):
+    """Blocks (X, y), filled in and scaled, that can be asked for again and again.
+
+    Their ``folds`` are pairs of blocks to fit on and to measure on; what fills in and scales is
+    learned from those to fit on.
+    """
+
+    def scores(self, projection: Any) -> Iterable[tuple[Array, np.ndarray]]:
+        """Scores and labels of every block."""
+        return ((scores_of(projection, X), y) for X, y in self)
+
+    def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
+        return sums_of(((X, y, None) for X, y in self), projection, target)
+
+
+@dataclass(frozen=True)
+class InMemory(FitRows):
+    """All rows as one block."""
+
+    kind: str  # of the labels
+    X: Any  # as it is before filling in and scaling
+    y: np.ndarray
+    cv: int  # folds, and how they are drawn
+    seed: int
+    prepare: Any = None  # learns from the rows to fit on how rows become features
+    classifier: str = SVM  # on top of a projection
+    groups: np.ndarray | None = None  # rows that belong together
+    prepared: Any = None  # X as it is after filling in and scaling, where that is known
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        yield self.prepare(self.X)(self.X) if self.prepared is None else self.prepared, self.y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X."""
+        n, d = self.X.shape
+        return int(n), int(d)
+
+    def folds(self) -> Iterator[tuple[Any, Any]]:
+        """Each part as a list of one block."""
+        for both in self.splits():
+            parts = [self.X[rows] for rows in both]
+            if self.prepare is not None:
+                parts = [*map(self.prepare(parts[0]), parts)]
+            train, test = ([(X, self.y[rows])] for X, rows in zip(parts, both, strict=True))
+            yield train, test
+
+    def parts(self, cv: int) -> Iterator[InMemory]:
+        """The rows to fit on of every fold, to be divided once more."""
+        for train, _ in self.splits():
+            groups = None if self.groups is None else self.groups[train]
+            some = {"X": self.X[train], "y": self.y[train], "prepared": None}
+            yield replace(self, **some, cv=cv, groups=groups)
+
+    def splits(self) -> list[Split]:
+        """The numbers of the rows of every fold."""
+        return folds_of(self.kind, self.y, self.cv, self.seed, self.groups)
+
+    def fit(self, estimator: Any, searched: bool = False) -> Any:
+        """The estimator, fitted to all rows."""
+        ((X, y),) = self
+        return estimator.fit(X, y)
+
+
+# -- choosing and measuring --------------------------------------------------------------
 
 
 def scores_by_components(estimator: Any, rows: Any) -> Array:
@@ -86,7 +175,9 @@ def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
     """
     both = zip(rows.folds(), estimators, strict=False)
     fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
-    return np.array([_score_of(*fold, rows, SCORES[rows.kind]) for fold in fitted])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.array([_score_of(*fold, rows, SCORES[rows.kind]) for fold in fitted])
 
 
 def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array:
@@ -235,6 +326,43 @@ def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, An
     tried, scores, best = search_alphas(grid, scores_of, largest_of_best, grows=ours)
     told = {"alphas": tried, **_searched(scores, rows)}
     return tried[best], {**told, "at_the_end": rises(scores.mean(axis=0), best)}
+
+
+def quality_of(
+    estimator: Any, rows: InMemory, took: float, choice: Choice | None, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """The score on rows left out, or an error if it cannot be computed or would take too long.
+
+    A choice is made again in every fold, as one made with all rows has seen those left out. With
+    many entries this matters less, and takes too long.
+    """
+    ((X, y),) = rows
+    if X.size > _MOST_ENTRIES:
+        raise ValueError(f"{X.size:,} numbers would take long")
+    if len(y) < 2 * rows.cv:
+        raise ValueError(f"{len(y)} rows are too few for {rows.cv} folds")
+    estimators: Iterator[Any] = repeat(estimator)
+    nested = choice is not None and X.size < LARGE
+    if choice is not None and nested:
+        estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
+        if _INNER * took > WORTH_SAYING:
+            say(
+                f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
+                f"{time_of(_INNER * took)}: --no-quality leaves that out"
+            )
+    try:
+        found = cross_validated(estimators, rows)
+    except ValueError:  # a small class is missing in a fold of some fold
+        if not nested:
+            raise
+        found, nested = cross_validated(repeat(estimator), rows), False
+    score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
+    # Of ignoring the features: the commonest class, chance, or the mean.
+    without = {"labels": 0.5, "numbers": 0.0}.get(rows.kind)
+    if without is None:
+        without = float(np.unique(y, return_counts=True)[1].max() / len(y))
+    told = {"folds": rows.cv, "nested": nested, "without_features": without}
+    return {"score": SCORES[rows.kind], **score, **told}
 
 
 class ComponentsCV(BaseEstimator):

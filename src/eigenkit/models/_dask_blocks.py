@@ -15,28 +15,21 @@ import operator
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import fields, is_dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.data import Passes
 from eigenkit.files import Target
 from eigenkit.files._errors import Skipped
-from eigenkit.models._blocks import drawn
-from eigenkit.models._dask_worker import (
-    aligned,
-    first_rows,
-    itself,
-    mapped,
-    of_fold,
-    on_parts,
-    sum_of,
-)
+from eigenkit.models._blocks import drawn, in_fold
 from eigenkit.models._linear import ScoreSums, scores_of, sums_of
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.numerics.threads import FAN_IN
+from eigenkit.numerics.threads import FAN_IN, blas_threads, plus
 from eigenkit.shell import counted
 
 # The most bytes that one task passes over, if it takes several parts.
@@ -285,3 +278,81 @@ def result_of(client: Any, future: Any) -> Any:
             if client.status == "running":  # cancelled for another reason
                 raise
             raise RuntimeError(GONE) from error
+
+
+# -- what the workers do: a part is a list of blocks (X, y, weight) ----------------------
+
+
+def itself(value: Any) -> Any:
+    """The value that a task was sent with, as its result."""
+    return value
+
+
+def on_parts(
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+    parts: list[list[Any]],
+    first: bool,
+    alone: bool,
+) -> Any:
+    """The results of some parts as a list: added up if they are the ``first`` parts of a group,
+    and without the list if they are ``alone`` in it.
+    """
+    with blas_threads(0):  # as in threads: the same bits
+        shared = aligned(shared)
+        found = (function(iter(aligned(part)), *shared) for part in parts)
+        results = [reduce(plus, found)] if first else list(found)
+    return results[0] if alone else results
+
+
+def aligned(value: Any) -> Any:
+    """Arrays that begin at a multiple of their item size, as they did before they travelled.
+
+    Products of others are computed by other routines, whose last digits differ.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if sparse.issparse(value) and value.format == "csr":
+        given = value.data, value.indices, value.indptr
+        if all(part.flags.aligned for part in given):
+            return value
+        return sparse.csr_array(aligned(given), shape=value.shape)
+    if isinstance(value, list | tuple):
+        return type(value)(map(aligned, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: aligned(getattr(value, f.name)) for f in fields(value)})
+    return value
+
+
+def sum_of(values: Sequence[Any], order: list[int] | None) -> Any:
+    """The sum of values, or of those in lists, in their order.
+
+    As ``plus`` adds them, but without changing one: another task may need them again.
+    """
+    if order is not None:
+        listed = list(itertools.chain.from_iterable(values))
+        values = [listed[i] for i in order]
+    found = [value for value in values if value is not None]
+    if found and isinstance(found[0], tuple):
+        return tuple(sum_of(each, None) for each in zip(*found, strict=True))
+    if len(found) > 1:
+        first, second, *found = found
+        found.insert(0, first.merge(second) if hasattr(first, "merge") else first + second)
+    return reduce(plus, found, None)
+
+
+def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
+    """The first rows of a part; None if it is empty."""
+    for X, *others in blocks:
+        if X.shape[0]:
+            y, weight = (None if each is None else each[:2] for each in others)
+            return X[:2], y, weight
+    return None
+
+
+def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
+    return [(function(X), *others) for X, *others in blocks if X.shape[0]]
+
+
+def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:
+    return list(in_fold(aligned(blocks), p, drawn(n, seed), fold, held_out))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -13,16 +14,21 @@ from scipy import sparse
 
 from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import find
-from eigenkit.files import FileError, Reading, open_file
+from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import check_columns, paths
 from eigenkit.files._targets import by_kind, check_alike, class_values, natural
+from eigenkit.models._blocks import parsed, sliceable, triple
 from eigenkit.models._dask_blocks import DaskBlocks, result_of
-from eigenkit.models._dask_worker import Looked, checked_part, looked, read_part
 from eigenkit.models._features import learn_features
 from eigenkit.models._linear import SVM, on_top
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.shell import what_is
+
+# Products count with 32 bit indices.
+MOST_STORED = 2**31 - 1
+# How often a file is tried if a disk or network fails, and the seconds in between.
+TRIES, PAUSE = 3, 1.0
 
 
 @contextmanager
@@ -254,6 +260,87 @@ def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
     """What every file holds, as the workers see it."""
     futures = client.map(looked, names, options=options)
     return [result_of(client, future) for future in futures]
+
+
+# -- what the workers do: make parts, lists of blocks (X, y, weight) --------------------
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What must agree between files, the size, and what was skipped."""
+
+    path: str
+    feature_names: list[str] | None
+    label_names: list[str]
+    found: dict[str, Any]
+    target: Target | None
+    words: bool  # whether the labels are words
+    width: int
+    n_rows: int
+    skipped: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the labels."""
+        return () if self.target is None else self.target.names
+
+
+def looked(path: str, options: Reading) -> Looked:
+    blocks, target, source = _parsed(path, options)
+    return Looked(
+        path,
+        source.feature_names,
+        source.label_names,
+        source.found,
+        target,
+        not source.numeric_labels,
+        max(block.shape[1] for block in blocks),
+        sum(block.shape[0] for block in blocks),
+        source.skipped,
+    )
+
+
+def _parsed(path: str, options: Reading, tries: int = TRIES) -> Any:
+    try:
+        source = open_file(path, options)
+        return *parsed(source, "none", "error", None, part=True), source
+    except OSError:  # other errors would occur again
+        if tries == 1:
+            raise
+    time.sleep(PAUSE)
+    return _parsed(path, options, tries - 1)
+
+
+def read_part(
+    path: str, options: Reading, known: list[str], values: np.ndarray | None, width: int
+) -> list[Any]:
+    blocks, target, _ = _parsed(path, options)
+    part = []
+    for block in blocks:
+        if values is not None:
+            block = replace(block, names=values[[known.index(name) for name in target.names]])
+        X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
+        if target is not None and target.kind == "labels":
+            given, y = y, np.zeros((len(y), len(known)))
+            y[:, [known.index(name) for name in target.names]] = given
+        part.append((X, y, weight))
+    return checked_part(part)
+
+
+def checked_part(part: Any) -> list[Any]:
+    """A part as a list of blocks (X, y, weight), with sizes that products can count."""
+    blocks = part if isinstance(part, list) else [part]
+    made = []
+    for block in blocks:
+        X, y, weight = sliceable(*triple(block if isinstance(block, tuple) else (block,)))
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+            if X.nnz > MOST_STORED:
+                raise ValueError(
+                    f"a part holds {X.nnz} numbers, more than {MOST_STORED}: make smaller parts."
+                )
+        made.append((X, y, weight))
+    return made
 
 
 def _sized(make: Callable[..., Any], *arguments: Any) -> Any:
