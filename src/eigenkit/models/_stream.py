@@ -10,13 +10,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any, NoReturn, Self
+
+import numpy as np
+from scipy import sparse
 
 from eigenkit.estimators._streams import Streaming
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
+from eigenkit.files._common import listed
 from eigenkit.files._writing import Lock
 from eigenkit.models._container import (
     TreeError,
@@ -27,7 +33,6 @@ from eigenkit.models._container import (
     write_container,
 )
 from eigenkit.models._model import MAX_BYTES
-from eigenkit.models._stream_errors import explained
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
 # Checkpoints take at most this share of the time, however large the state is.
@@ -185,24 +190,11 @@ class Stream:
     ) -> bool:
         """:meth:`update` with a batch that is made when it is needed.
 
-        Parameters
-        ----------
-        batch : callable
-            Gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
-            refusal by the estimator.
-        position, after
-            As in :meth:`update`.
-        mark : str, optional
-            Identifies the source up to the position; kept with the position.
-        sound : callable, optional
-            Called if the batch is refused: gives the batch without its bad rows, and the position
-            and error of each of these. The first error is raised, or all are skipped and the rest
-            is taken in.
-
-        Returns
-        -------
-        bool
-            As in :meth:`update`.
+        ``batch`` gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
+        refusal by the estimator. If the batch is refused, ``sound`` gives it without its bad rows,
+        and the position and error of each of these: the first error is raised, or all are skipped
+        and the rest is taken in. ``mark`` identifies the source up to the position, and is kept
+        with it.
         """
         if not self._lock.held:
             raise ValueError(
@@ -281,10 +273,35 @@ class Stream:
         try:
             self.estimator.partial_fit(X, y, **given)
         except ValueError as error:
-            name = self.path.name
-            if (better := explained(error, X, self.estimator, name, position)) is None:
+            if (better := self._explained(error, X, position)) is None:
                 raise
             raise better from error
+
+    def _explained(self, error: ValueError, X: Any, position: int) -> ValueError | None:
+        """An error that says which columns have changed, or which row is not finite."""
+        batch, known = f"the batch up to {position}", vars(self.estimator)
+        shape, began = (), known.get("n_features_in_")
+        with suppress(ValueError):  # rows of different lengths
+            shape = np.shape(X)
+        names, before = getattr(X, "columns", None), known.get("feature_names_in_")
+        other = None
+        if began is not None and len(shape) == 2 and shape[1] != began:
+            other = f"{shape[1]} columns", str(began)
+        elif names is not None and before is not None and list(names) != list(before):
+            other = f"the columns {listed(names)}", listed(before)
+        if other is not None:
+            return ValueError(
+                f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}: give the "
+                "same columns, or another file."
+            )
+        rows: Any = ()
+        with suppress(TypeError, ValueError):
+            if sparse.issparse(X):
+                rows = X.tocoo().row[~np.isfinite(X.tocoo().data)]
+            else:
+                A = np.asarray(X, dtype=np.float64)
+                rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
+        return ValueError(f"row {min(rows)} (from 0) of {batch}: {error}") if len(rows) else None
 
     # -- the file ----------------------------------------------------------------------
 
@@ -334,8 +351,7 @@ class Stream:
             last = _Last(tree["position"], tree.get("mark"), tree["n_skipped"], skipped)
         except (TreeError, KeyError, TypeError, RecursionError) as error:
             raise damaged(str(self.path), "it holds no state of a stream") from error
-        fine = type(found) is type(self.estimator) and type(last.position) in (int, type(None))
-        if not fine:
+        if type(found) is not type(self.estimator) or type(last.position) not in (int, NoneType):
             raise damaged(str(self.path), "it holds no state of a stream")
         if any(is_fitted_name(name) for name in vars(self.estimator)):
             raise ValueError(
