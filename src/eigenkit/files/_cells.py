@@ -211,9 +211,18 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
     >>> may_be_else(["a", "b"], 3, True)
     'for 3 rows: is this the column of labels?'
     """
-    found = _may_be_sets(names) or ("" if certain else _may_be_numbers(names, n))
+    if found := _may_be_sets(names):
+        return found
+    if not certain and all(map(is_number, names)):
+        if n < _FEW_EQUAL * len(names):
+            return "are numbers: if they measure something, give --task numbers."
+    elif not certain:
+        marks = marks_of(*names)
+        if marks or all(_WITH_UNIT.fullmatch(name) for name in names):
+            how = f"give {marks}" if marks else "write them without units"
+            return f"look like numbers: if they are, {how}."
     few = n < _FEW_ROWS * len(names)
-    return found or (f"for {n} rows: is this the column of labels?" if few else "")
+    return f"for {n} rows: is this the column of labels?" if few else ""
 
 
 def _may_be_sets(names: Sequence[str]) -> str:
@@ -223,17 +232,6 @@ def _may_be_sets(names: Sequence[str]) -> str:
         if 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
             labels = f"look like sets of {len(parts)} labels"
             return f"{labels}: if they are, give --label-separator {mark!r}."
-    return ""
-
-
-def _may_be_numbers(names: Sequence[str], n: int) -> str:
-    if all(map(is_number, names)):
-        few = n < _FEW_EQUAL * len(names)
-        return "are numbers: if they measure something, give --task numbers." if few else ""
-    marks = marks_of(*names)
-    if marks or all(_WITH_UNIT.fullmatch(name) for name in names):
-        how = f"give {marks}" if marks else "write them without units"
-        return f"look like numbers: if they are, {how}."
     return ""
 
 

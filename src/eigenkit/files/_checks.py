@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
@@ -226,19 +226,13 @@ def _mixed(bits: np.ndarray) -> np.ndarray:
 
 def _few_are_possible(block: Block) -> bool:
     """Whether the columns have too few values for many more different rows than there are."""
-    possible = 1
-    numbers = (len(np.unique(column)) for column in _columns_in(block.X))
+    possible, columns = 1, block.X.T
+    if sparse.issparse(block.X):
+        A = sparse.csc_array(block.X)
+        columns = (np.append(A.data[begin:end], 0.0) for begin, end in pairwise(A.indptr))
+    numbers = (len(np.unique(column)) for column in columns)
     for n in chain(numbers, (len({*cells}) for cells in block.text.values())):
         possible *= n
         if possible > _ROOM * len(block):
             return False
     return True
-
-
-def _columns_in(X: Any) -> Iterator[Any]:
-    if not sparse.issparse(X):
-        yield from X.T
-        return
-    A = sparse.csc_array(X)
-    for begin, end in pairwise(A.indptr):
-        yield np.append(A.data[begin:end], 0.0)

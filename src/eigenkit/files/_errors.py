@@ -71,17 +71,7 @@ _OF_A_ROW = re.compile(r"\brow \d+")
 
 @contextmanager
 def hinting() -> Iterator[None]:
-    """Errors about one row say that it can be left out; line 1 may hold the names.
-
-    Examples
-    --------
-    >>> with hinting():
-    ...     raise FileError("a.csv", "2 cells, where the first row has 3: complete it.", line=7)
-    Traceback (most recent call last):
-    ...
-    eigenkit.files._errors.FileError: a.csv, line 7: 2 cells, where the first row has 3: complete \
-it, or leave such rows out with --on-error skip.
-    """
+    """Errors about one row say that it can be left out; line 1 may hold the names."""
     try:
         yield
     except FileError as error:

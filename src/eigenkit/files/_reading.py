@@ -31,15 +31,10 @@ _READERS = {
 }
 FORMATS = tuple(_READERS)
 _SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
+    **{f".{kind}": kind for kind in FORMATS},
     ".tab": "tsv",
     ".svm": "svmlight",
-    ".svmlight": "svmlight",
     ".libsvm": "svmlight",
-    ".arff": "arff",
-    ".npz": "npz",
-    ".parquet": "parquet",
     ".pq": "parquet",
 }
 # ARFF: comments and blank lines may come first.

@@ -213,10 +213,8 @@ def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {"t": kind, "v": [to_tree(v, arrays) for v in value]}
     if isinstance(value, dict):
-        return {
-            "t": "dict",
-            "v": [[to_tree(k, arrays), to_tree(v, arrays)] for k, v in value.items()],
-        }
+        pairs = [[to_tree(k, arrays), to_tree(v, arrays)] for k, v in value.items()]
+        return {"t": "dict", "v": pairs}
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
         parts = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
@@ -225,13 +223,12 @@ def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
-    scalar = isinstance(value, np.generic)
     array = np.asarray(value)
     if array.dtype.kind in "OU" and all(isinstance(v, str) for v in array.ravel()):
         kind = "objects" if array.dtype.kind == "O" else "strings"
         return {"t": kind, "v": [str(v) for v in array.ravel()], "shape": list(array.shape)}
     arrays.append(array)
-    return {"t": "scalar" if scalar else "array", "v": len(arrays) - 1}
+    return {"t": "scalar" if isinstance(value, np.generic) else "array", "v": len(arrays) - 1}
 
 
 def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:

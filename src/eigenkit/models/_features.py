@@ -223,14 +223,11 @@ def learn_features(
 
 
 def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
-    """The blocks, without incomplete rows if ``missing`` is "drop"."""
-    return iter(blocks()) if missing != "drop" else (drop_missing(b, named) for b in blocks())
-
-
-def drop_missing(block: Block, named: Sequence[str] = ()) -> Block:
-    """The rows of a block that lack neither a value nor a name in the columns ``named``."""
-    gaps = incomplete(block, named)
-    return block if not gaps.any() else block.take(np.flatnonzero(~gaps))
+    """The blocks; if ``missing`` is "drop", without rows that lack a value or a ``named`` cell."""
+    for block in blocks():
+        if missing == "drop" and (gaps := incomplete(block, named)).any():
+            block = block.take(np.flatnonzero(~gaps))
+        yield block
 
 
 def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[list[int]] | None:
@@ -327,10 +324,18 @@ class Preparation:
 
 
 def learn_fill(parts: Iterable[Any], d: int, missing: str) -> np.ndarray:
-    """What takes the place of missing values; empty where nothing does."""
+    """What takes the place of missing values: 0 in columns of nothing else; empty if nothing does."""
     if missing == "mean":
         return _means(parts, d)
-    return _medians(parts) if missing == "median" else np.empty(0)
+    if missing != "median":
+        return np.empty(0)
+    X, *more = parts
+    if more:
+        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
+    if sparse.issparse(X):
+        raise ValueError("the median of a sparse column is 0: use --missing mean.")
+    empty = np.isnan(X).all(axis=0)
+    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
 
 
 def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
@@ -353,17 +358,6 @@ def _means(parts: Iterable[Any], d: int) -> np.ndarray:
             total += np.nansum(X, axis=0)
             count += np.sum(~np.isnan(X), axis=0)
     return total / np.maximum(count, 1)
-
-
-def _medians(parts: Iterable[Any]) -> np.ndarray:
-    """Medians of the values that are not missing, 0 for a column without any."""
-    X, *more = parts
-    if more:
-        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
-    if sparse.issparse(X):
-        raise ValueError("the median of a sparse column is 0: use --missing mean.")
-    empty = np.isnan(X).all(axis=0)
-    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
 
 
 def _largest(parts: Iterable[Any]) -> np.ndarray:

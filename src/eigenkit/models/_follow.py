@@ -145,7 +145,6 @@ class Follower:
             source=_rows_of(model),
         )
         self.n_held = self.stream.n_rows  # rows that the model or the state had before this run
-        self._begins = True
         self._layout: Layout | None = None
         self._n_passed = 0  # lines of rows so far, taken or skipped
         # Checksums of everything so far, and of some bytes, which is quick.
@@ -195,9 +194,8 @@ class Follower:
         path, text, before = self.path, lines, self._sum
         if path != "-" and self._ends != _ends(path, self.stream.position or 0):
             raise self._changed()
-        if path == "-" and self._begins:
+        if path == "-" and self._layout is None:
             _check_lines(path, text)
-        self._begins = False
         if self._layout is None and self.row.search(text):
             # Every input begins with the names; those of a file may end within these lines.
             self._layout = self._found(text if path == "-" else _first(path, begin + len(lines)))

@@ -123,13 +123,10 @@ class Arrivals:
 
         Every row is looked at a few times at most, however many are bad.
         """
-        header, bad, pairs = (
-            self.layout.header,
-            list[tuple[int, FileError]](),
-            io.BytesIO(self.text),
-        )
+        header, bad = self.layout.header, list[tuple[int, FileError]]()
         # The lines are divided as the reader divides them.
-        lines = [*pairs] if self.layout.kind == "svmlight" else self.text.splitlines(True)
+        pairs = self.layout.kind == "svmlight"
+        lines = [*io.BytesIO(self.text)] if pairs else self.text.splitlines(True)
         ends = [self.end - len(self.text) + n for n in accumulate(map(len, lines))]
         source, above = self.layout.tolerant(header + self.text), header.count(b"\n")
         self.layout.check(source)
