@@ -211,8 +211,12 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
     >>> may_be_else(["a", "b"], 3, True)
     'for 3 rows: is this the column of labels?'
     """
-    if found := _may_be_sets(names):
-        return found
+    for mark in ";|,/ ":
+        parts = {part.strip() for name in names for part in name.split(mark)}
+        several = sum(mark in name.strip() for name in names)
+        if 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
+            labels = f"look like sets of {len(parts)} labels"
+            return f"{labels}: if they are, give --label-separator {mark!r}."
     if not certain and all(map(is_number, names)):
         if n < _FEW_EQUAL * len(names):
             return "are numbers: if they measure something, give --task numbers."
@@ -223,16 +227,6 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
             return f"look like numbers: if they are, {how}."
     few = n < _FEW_ROWS * len(names)
     return f"for {n} rows: is this the column of labels?" if few else ""
-
-
-def _may_be_sets(names: Sequence[str]) -> str:
-    for mark in ";|,/ ":
-        parts = {part.strip() for name in names for part in name.split(mark)}
-        several = sum(mark in name.strip() for name in names)
-        if 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
-            labels = f"look like sets of {len(parts)} labels"
-            return f"{labels}: if they are, give --label-separator {mark!r}."
-    return ""
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:

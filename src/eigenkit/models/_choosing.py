@@ -195,26 +195,14 @@ def _score_of(fitted: Any, train: Any, test: Any, rows: Any, by: str) -> float:
         told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
         return mean_r2(y, told, otherwise=0.0)
     if rows.kind == "classes" and is_classifier(fitted):
-        S, y = _of_all(partial(_class_scores, fitted, by), test)
-        return _score_of_classes(by, fitted.classes_, S, y)
+        if by == "accuracy":
+            told, y = _of_all(fitted.predict, test)
+            return float(np.mean(told == y))
+        S, y = _of_all(getattr(fitted, "predict_proba", None) or fitted.decision_function, test)
+        S = np.column_stack([-S, S]) if S.ndim == 1 else S
+        return mean_auc(np.asarray(y[:, None] == fitted.classes_, dtype=np.float64), S)
     (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
     return _score(rows, by, Z, y, Z_new, y_new)
-
-
-def _class_scores(fitted: Any, score: str, X: Any) -> Array:
-    """A score for every class: 1 for the one predicted if accuracy counts, else a graded one."""
-    if score == "accuracy":
-        return np.asarray(np.asarray(fitted.predict(X))[:, None] == fitted.classes_, dtype=float)
-    if hasattr(fitted, "predict_proba"):
-        return np.asarray(fitted.predict_proba(X))
-    S = np.asarray(fitted.decision_function(X))
-    return np.column_stack([-S, S]) if S.ndim == 1 else S
-
-
-def _score_of_classes(score: str, classes: Array, S: Array, y: Array) -> float:
-    if score == "accuracy":
-        return float(np.mean(classes[S.argmax(axis=1)] == y))
-    return mean_auc(np.asarray(y[:, None] == classes, dtype=np.float64), S)
 
 
 def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
@@ -228,11 +216,15 @@ def _score(rows: Any, by: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -
     if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
-    classes = np.unique(y) if rows.kind == "classes" else None
-    Y = y if classes is None else (y[:, None] == classes)
-    rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), rows.classifier, classes is not None)
-    S = rule.decision(Z_new)
-    return mean_auc(y_new, S) if classes is None else _score_of_classes(by, classes, S, y_new)
+    single, classes = rows.kind == "classes", np.unique(y)
+    Y, Y_new = (
+        np.asarray(part[:, None] == classes if single else part, dtype=np.float64)
+        for part in (y, y_new)
+    )
+    S = fit_linear(Z, Y, rows.classifier, single).decision(Z_new)
+    if by == "accuracy":
+        return float(np.mean(classes[S.argmax(axis=1)] == y_new))
+    return mean_auc(Y_new, S)
 
 
 def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:

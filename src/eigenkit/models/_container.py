@@ -206,7 +206,13 @@ def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic | np.ndarray):
-        return _array_to_tree(value, arrays)
+        array = np.asarray(value)
+        if array.dtype.kind in "OU" and all(isinstance(v, str) for v in array.ravel()):
+            kind = "objects" if array.dtype.kind == "O" else "strings"
+            return {"t": kind, "v": [str(v) for v in array.ravel()], "shape": list(array.shape)}
+        arrays.append(array)
+        kind = "scalar" if isinstance(value, np.generic) else "array"
+        return {"t": kind, "v": len(arrays) - 1}
     if isinstance(value, np.dtype):
         return {"t": "dtype", "v": value.str}
     if isinstance(value, list | tuple):
@@ -220,15 +226,6 @@ def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
         parts = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
         return {"t": "csr", "v": [to_tree(part, arrays) for part in parts]}
     return _object_to_tree(value, arrays)
-
-
-def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
-    array = np.asarray(value)
-    if array.dtype.kind in "OU" and all(isinstance(v, str) for v in array.ravel()):
-        kind = "objects" if array.dtype.kind == "O" else "strings"
-        return {"t": kind, "v": [str(v) for v in array.ravel()], "shape": list(array.shape)}
-    arrays.append(array)
-    return {"t": "scalar" if isinstance(value, np.generic) else "array", "v": len(arrays) - 1}
 
 
 def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:

@@ -324,7 +324,7 @@ class Preparation:
 
 
 def learn_fill(parts: Iterable[Any], d: int, missing: str) -> np.ndarray:
-    """What takes the place of missing values: 0 in columns of nothing else; empty if nothing does."""
+    """What takes the place of missing values, 0 in empty columns; empty where nothing does."""
     if missing == "mean":
         return _means(parts, d)
     if missing != "median":
