@@ -63,8 +63,6 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
     Exactly three digits follow the last mark between thousands, so that 418,10 is not a number
     with --thousands ","; groups before it may have two digits, as in India.
 
-    Examples
-    --------
     >>> written_with(",", ".")("1.234,5")
     1234.5
     """
@@ -105,8 +103,6 @@ def as_day(cell: str) -> float:
     Points stand after the day and the month wherever they are used. 01/02/1970 is refused: it is
     another day in Boston than in London.
 
-    Examples
-    --------
     >>> as_day("1970-01-02"), as_day("1970-01-01 12:00"), as_day("2.1.1970")
     (1.0, 0.5, 1.0)
     """
@@ -153,8 +149,6 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
 def how_to_write(cell: str) -> str:
     """How to rewrite a cell that is a date or number in another notation; "" for others.
 
-    Examples
-    --------
     >>> how_to_write("31.12.2024")
     'write dates as YYYY-MM-DD'
     >>> how_to_write("45 %"), how_to_write("red 3")
@@ -190,8 +184,6 @@ def _numeric(cell: str) -> bool:
 def as_class(cell: str) -> str:
     """The name of a class, or "" if it is missing; "none" is a name like any other.
 
-    Examples
-    --------
     >>> [as_class(cell) for cell in ("red ", "NA", "none")]
     ['red', '', 'none']
     """
@@ -204,8 +196,6 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
 
     It may be ``certain`` that they are classes and not numbers.
 
-    Examples
-    --------
     >>> may_be_else(["41", "42"], 3, False)
     'are numbers: if they measure something, give --task numbers.'
     >>> may_be_else(["a", "b"], 3, True)
@@ -237,8 +227,6 @@ def split_labels(cell: str, separator: str) -> tuple[str, ...]:
 def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
     """The mark between known names in one of the strange ones.
 
-    Examples
-    --------
     >>> separator_in(["red|big", "new"], ["red", "old"])
     '|'
     """
@@ -250,8 +238,6 @@ def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
 def is_code(cell: str) -> bool:
     """Whether digits are a name: as a number, 007 would be 7, and float64 rounds above 2^53.
 
-    Examples
-    --------
     >>> [is_code(cell) for cell in ("007", "7", "0", "0.5", "9007199254740993")]
     [True, False, False, False, True]
     """
@@ -329,8 +315,6 @@ def _asked(path: Any, options: Reading, name: str) -> str | None:
 def marks_of(*cells: str) -> str:
     """The fewest options with which the cells would be numbers; empty if there are none.
 
-    Examples
-    --------
     >>> marks_of("2,040.92"), marks_of("7,5", "1.234,5"), marks_of("red")
     ('--thousands comma', '--decimal comma --thousands point', '')
     >>> marks_of("1,234")

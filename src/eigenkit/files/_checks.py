@@ -131,8 +131,6 @@ def halved(
 ) -> list[Any]:
     """The results of ``test`` for parts of the rows, without the rows that it refuses.
 
-    Examples
-    --------
     >>> def no_three(rows):
     ...     if 3 in rows:
     ...         raise ValueError("a three")

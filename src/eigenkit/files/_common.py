@@ -21,8 +21,6 @@ _IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
 def composed(text: str) -> str:
     """The text with every letter as one character: some systems write é as e and an accent.
 
-    Examples
-    --------
     >>> composed("e\\u0301te\\u0301") == "\\u00e9t\\u00e9"
     True
     """

@@ -91,8 +91,6 @@ _OPTION = re.compile(
 def python_words() -> Iterator[None]:
     """Errors that name options of the command line name arguments instead.
 
-    Examples
-    --------
     >>> with python_words():
     ...     raise FileError("a.csv", "it has gaps: give --missing mean.")
     Traceback (most recent call last):
@@ -122,8 +120,6 @@ _TOLD, _MOST = 100, 20
 class Skipped:
     """Bad rows that were left out: how many, from which files, why, and the first ones.
 
-    Examples
-    --------
     >>> skipped = Skipped()
     >>> skipped.extend([FileError("a.csv", "'x' is not a number.", line=3)])
     >>> skipped.told()["reasons"]

@@ -135,33 +135,29 @@ class Table(Source):
         A name is more certain than a pattern, and of two patterns that of --ignore counts.
         """
         found: dict[str, list[int]] = {}
-        ignored = items_of(self.options.ignore, self.names)
-        left_out, left_out_by_name = self._pick(ignored, "--ignore"), self._by_name(ignored)
+        left_out = self._pick(items_of(self.options.ignore, self.names), "--ignore")
         for what in ("labels", "text", "categorical", "groups", "index"):
             given = getattr(self.options, what) or ()
             items = [given] if isinstance(given, str) else items_of(given, self.names)
-            columns, sure = self._pick(items, f"--{what}"), self._by_name(items)
-            for j in sorted(sure & left_out_by_name):
+            columns = self._pick(items, f"--{what}")
+            for j in sorted(j for j, by_name in columns.items() if by_name and left_out.get(j)):
                 raise self._twice(j, what, "ignore")
-            found[what] = [j for j in columns if j in sure or j not in left_out]
+            found[what] = [j for j, by_name in columns.items() if by_name or j not in left_out]
             if columns and not found[what]:
                 raise self.error(f"--ignore leaves out all columns that --{what} names.")
-        return found, left_out
-
-    def _by_name(self, items: Iterable[str]) -> set[int]:
-        """The columns given by name or position, and not by a pattern."""
-        return {*self._pick([i for i in items if i in self.names or not glob.has_magic(i)], "")}
+        return found, list(left_out)
 
     def _twice(self, j: int, one: str, other: str) -> FileError:
         name = shown(self.names[j])
         return self.error(f"column {name} is named by --{one} and by --{other}: choose one.")
 
-    def _pick(self, wanted: Iterable[str], what: str) -> list[int]:
-        """Positions of the columns named, by name, pattern or position."""
-        found: list[int] = []
+    def _pick(self, wanted: Iterable[str], what: str) -> dict[int, bool]:
+        """Columns by name, pattern or position; whether each is named by more than a pattern."""
+        found: dict[int, bool] = {}
         names = [*map(composed, self.names)]
         for item in map(composed, wanted):
             hits = [j for j, name in enumerate(names) if name == item]
+            by_name = bool(hits) or not glob.has_magic(item)
             hits = hits or [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
             position = int(item) if _POSITION.fullmatch(item) else 0
             if not hits and 1 <= abs(position) <= len(names):
@@ -169,13 +165,9 @@ class Table(Source):
             if not hits:
                 near = difflib.get_close_matches(item, names, n=1)
                 why = f"no column is named {shown(item)} ({what})"
-                hint = (
-                    f"did you mean {shown(near[0])}?"
-                    if near
-                    else f"the columns are {listed(names)}."
-                )
-                raise self.error(f"{why}: {hint}")
-            found += [j for j in hits if j not in found]
+                hint = f"did you mean {shown(near[0])}?" if near else ""
+                raise self.error(f"{why}: {hint or f'the columns are {listed(names)}.'}")
+            found |= {j: by_name or found.get(j, False) for j in hits}
         return found
 
     def _roles_in(self, model: Expected) -> Roles:

@@ -198,8 +198,6 @@ def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
 def read_pairs(text: bytes) -> np.ndarray | None:
     """The numbers of all pairs (n x 2); None unless every word is digits, a colon and a number.
 
-    Examples
-    --------
     >>> read_pairs(b"1:0.5 3:-2")
     array([[ 1. ,  0.5],
            [ 3. , -2. ]])

@@ -165,8 +165,6 @@ def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Whole numbers of a small range are counted, which is many times as quick as sorting.
 
-    Examples
-    --------
     >>> distinct(np.array([3.0, -1.0, 3.0]))
     (array([-1.,  3.]), array([1, 0, 1]))
     """
@@ -223,8 +221,6 @@ def _plain_number(name: str) -> bool:
 def class_values(names: Sequence[str]) -> np.ndarray:
     """Classes in memory: whole numbers if all of their names are, else the names.
 
-    Examples
-    --------
     >>> class_values(["0", "1"]), class_values(["01", "02"])
     (array([0, 1]), array(['01', '02'], dtype='<U2'))
     """

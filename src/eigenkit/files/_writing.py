@@ -143,8 +143,6 @@ def output_format(path: str | Path) -> str:
 def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula, with an apostrophe before it.
 
-    Examples
-    --------
     >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell("a=b"), safe_cell(-5)
     ("'=1+1", '-5', 'a=b', -5)
     """

@@ -216,7 +216,8 @@ def _score(rows: Any, by: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -
     if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
-    single, classes = rows.kind == "classes", np.unique(y)
+    single = rows.kind == "classes"
+    classes = np.unique(y) if single else y[:0]
     Y, Y_new = (
         np.asarray(part[:, None] == classes if single else part, dtype=np.float64)
         for part in (y, y_new)

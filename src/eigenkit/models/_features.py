@@ -233,8 +233,6 @@ def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Blo
 def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[list[int]] | None:
     """The features of every view, each in exactly one of at least two; None for no views.
 
-    Examples
-    --------
     >>> view_columns("a.csv", ["a_1", "b_1", "a_2"], ["a_*", "b_*"])
     [[0, 2], [1]]
     """
