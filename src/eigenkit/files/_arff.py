@@ -134,7 +134,7 @@ class Arff(Delimited):
         indices: list[int] = []
         values: list[float] = []
         indptr, places = [0], []
-        others: list[dict[int, str]] = []
+        rows: list[dict[int, str]] = []
         for number, line in enumerate(lines, start=first):
             if not line.strip():
                 continue
@@ -144,20 +144,18 @@ class Arff(Delimited):
                     indices.append(place[j])
                     values.append(self._number(number, j, cell))
             indptr.append(len(indices))
-            others.append({j: cell for j, cell in pairs.items() if j not in place})
+            rows.append(pairs)
             places.append(number)
-        X = sparse.csr_array(
-            (np.array(values, self.options.dtype), np.array(indices, np.int32), indptr),
-            shape=(len(others), len(place)),
-        )
+        parts = np.array(values, self.options.dtype), np.array(indices, np.int32), indptr
+        X = sparse.csr_array(parts, shape=(len(rows), len(place)))
         X.sort_indices()
         absent = {j: self._default(j) for j in {*self.roles.categorical, *self.roles.kept}}
-        text, kept = (
-            {self.names[j]: [row.get(j, absent.get(j, "")) for row in others] for j in columns}
-            for columns in (self.roles.text, self.roles.kept)
-        )
-        cells = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in others]
-        return Block(X, text, self._labels(cells, places), kept)
+        cells = {
+            j: [row.get(j, absent.get(j, "")) for row in rows]
+            for j in {*self.roles.text, *self.roles.kept}
+        }
+        labels = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in rows]
+        return self._block(X, cells, self._labels(labels, places))
 
     def _pairs(self, line: int, text: str) -> dict[int, str]:
         if not text.startswith("{") or not text.endswith("}"):

@@ -289,7 +289,7 @@ class Delimited(Table):
         block = self._block(X[: len(rows)], cells, labels)
         return replace(block, lines=np.array(places, dtype=np.int64))
 
-    def _block(self, X: np.ndarray, cells: dict[int, list[str]], labels: Any) -> Block:
+    def _block(self, X: Any, cells: dict[int, list[str]], labels: Any) -> Block:
         text = {self.names[j]: cells[j] for j in self.roles.text}
         return Block(X, text, labels, {self.names[j]: cells[j] for j in self.roles.kept})
 

@@ -89,14 +89,7 @@ _OPTION = re.compile(
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Errors that name options of the command line name arguments instead.
-
-    >>> with python_words():
-    ...     raise FileError("a.csv", "it has gaps: give --missing mean.")
-    Traceback (most recent call last):
-    ...
-    eigenkit.files._errors.FileError: a.csv: it has gaps: give missing='mean'.
-    """
+    """Errors that name options (--missing mean) name arguments instead (missing='mean')."""
     try:
         yield
     except FileError as error:

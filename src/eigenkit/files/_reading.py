@@ -330,24 +330,23 @@ class _Rows:
 
     def add(self, X: Any, share: float) -> None:
         """Append some rows, which are a share of the file."""
-        end, self.share = self.n + X.shape[0], self.share + share
+        begin, options = self.n, self.source.options
+        self.n, self.share = begin + X.shape[0], self.share + share
         if sparse.issparse(X):
             self.bytes += X.data.nbytes + X.indices.nbytes
-            self.source.options.check_size(self.source.path, self.bytes)
+            options.check_size(self.source.path, self.bytes)
             self.sparse.append(X)
-            self.n = end
             return
-        self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
-        if self.dense is None or end > len(self.dense):
+        row_bytes = X.shape[1] * X.itemsize
+        options.check_size(self.source.path, self.n * row_bytes)
+        if self.dense is None or self.n > len(self.dense):
             # For as many rows as the file seems to hold; unused memory costs nothing.
-            guess = 1.02 * end / self.share if self.share else 1.5 * self.n
-            most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
-            room = max(end, int(min(guess, most))), X.shape[1]
+            guess = 1.02 * self.n / self.share if self.share else 1.5 * begin
+            room = max(self.n, int(min(guess, options.max_bytes // max(row_bytes, 1)))), X.shape[1]
             if self.dense is None:
                 self.dense = np.empty(room, X.dtype)
             self.dense.resize(room, refcheck=False)  # realloc moves pages, not numbers
-        self.dense[self.n : end] = X
-        self.n = end
+        self.dense[begin : self.n] = X
 
     def finish(self) -> Any:
         """The matrix."""

@@ -111,13 +111,10 @@ class SvmLight(Source):
         labels: list[tuple[str, ...]] = []
         rests: list[bytes] = []
         for line in lines:
-            if b"#" in line:
-                line = line[: line.index(b"#")]
             label, rest = split_label(line)
-            if label is None:
-                continue
-            labels.append(label)
-            rests.append(rest)
+            if label is not None:
+                labels.append(label)
+                rests.append(rest)
         pairs = self._pairs(rests)
         if pairs is None:
             self._explain(first, lines)
@@ -181,7 +178,9 @@ class SvmLight(Source):
 
 
 def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
-    """The labels before the first pair, and the pairs; None for an empty line."""
+    """The labels before the first pair, and the pairs; None for an empty line or a comment."""
+    if b"#" in line:
+        line = line[: line.index(b"#")]
     words = line.split(None, 1)
     if not words:
         return None, b""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from eigenkit.files._cells import is_number, may_be_else, separator_in
+from eigenkit.files._cells import fits, is_number, may_be_else, separator_in
 from eigenkit.files._common import Block, Reading, Source, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import counted, shown
@@ -95,7 +95,8 @@ class Target:
 
     def as_read(self, options: Reading) -> Reading:
         """The options, with labels to be read as these were."""
-        words = self.kind == "classes" and not all(map(_plain_number, self.names))
+        plain = (fits(float, name) and name == f"{float(name):.17g}" for name in self.names)
+        words = self.kind == "classes" and not all(plain)
         return replace(options, label_separator=self.separator, words=words, truth=True)
 
 
@@ -210,14 +211,6 @@ def natural(label: str) -> tuple[int, float, str]:
     return (0, float(label), label) if label.isdecimal() else (1, 0.0, label)
 
 
-def _plain_number(name: str) -> bool:
-    """Whether the name is the normal spelling of its number."""
-    try:
-        return name == f"{float(name):.17g}"
-    except ValueError:
-        return False
-
-
 def class_values(names: Sequence[str]) -> np.ndarray:
     """Classes in memory: whole numbers if all of their names are, else the names.
 
@@ -256,10 +249,8 @@ def _numbers(path: Any, labels: Any, start: int = 0) -> np.ndarray:
         return labels
     cells = _cells(path, labels, start)
     for i, cell in enumerate(cells, start=start + 1):
-        try:
-            float(cell)
-        except ValueError:
-            raise FileError(path, f"row {i} has the label {shown(cell)}: give a number.") from None
+        if not fits(float, cell):
+            raise FileError(path, f"row {i} has the label {shown(cell)}: give a number.")
     Y = np.array(cells, dtype=float)[:, None]
     check_complete(path, Y, start)
     return Y

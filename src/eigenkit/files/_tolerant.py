@@ -205,8 +205,7 @@ class TolerantPairs(Tolerant, SvmLight):
     def _parse(self, first: int, lines: list[bytes]) -> Pairs:
         found, lines = self._good(first, lines, self._checked_parse)
         if self.options.expected is not None:  # a model may refuse their labels
-            words = (split_label(line.partition(b"#")[0])[0] for line in lines)
-            places = [i for i, label in enumerate(words, first) if label is not None]
+            places = [i for i, line in enumerate(lines, first) if split_label(line)[0] is not None]
             found = found._replace(lines=np.array(places))
         pairs: Pairs = found
         return pairs

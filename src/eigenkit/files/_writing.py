@@ -84,10 +84,8 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def lock(handle: int) -> bool | None:
-    """Lock a file until it is closed or its process ends.
-
-    False where another one holds it, or the file system has no locks; None where no file can be
-    locked (Windows).
+    """Lock a file until it is closed or its process ends; False where another one holds it, or the
+    file system has no locks, None where no file can be locked (Windows).
     """
     if fcntl is None:
         return None
