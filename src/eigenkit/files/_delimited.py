@@ -15,22 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.files._cells import (
-    IN_WORDS,
-    KINDS,
-    Convert,
-    as_class,
-    find_marks,
-    fits,
-    hold_codes,
-    is_missing,
-    is_whole,
-    kind_of,
-    looks_like_header,
-    marks_of,
-    split_labels,
-    written_with,
-)
+from eigenkit.files import _cells
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._errors import FileError
 from eigenkit.files._roles import Table, are_names
@@ -68,8 +53,8 @@ class Delimited(Table):
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
             raise self.error("it holds no rows.")
-        self.decimal, self.thousands = find_marks(self.path, rows, self.delimiter, options)
-        self.convert = written_with(self.decimal, self.thousands)
+        self.decimal, self.thousands = _cells.find_marks(self.path, rows, self.delimiter, options)
+        self.convert = _cells.written_with(self.decimal, self.thousands)
         self._name_columns(rows)
         kinds = self._find_kinds(rows[self.header :])
         self.found = {
@@ -114,7 +99,7 @@ class Delimited(Table):
             first += [""] * more
         elif more == 1:  # as R writes tables: the row names have no name
             first = ["", *first]
-        guess = are_names(first, self.options) or looks_like_header([first, *rows[1:]])
+        guess = are_names(first, self.options) or _cells.looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else [f"c{j + 1}" for j in range(len(first))]
         n = len(first)  # without columns at the end that have neither a name nor content
@@ -133,17 +118,17 @@ class Delimited(Table):
         strange: dict[str, list[str]] = {}
         for j in self.roles.features:
             cells = [row[j] for row in rows if j < len(row)]
-            if all(map(is_missing, cells)):
+            if all(map(_cells.is_missing, cells)):
                 here[j] = None
-            elif 2 * sum(not fits(self.convert, cell) for cell in cells) > len(cells):
-                here[j] = kind_of(cells)
+            elif 2 * sum(not _cells.fits(self.convert, cell) for cell in cells) > len(cells):
+                here[j] = _cells.kind_of(cells)
                 strange |= {self.names[j]: cells} if here[j] is None else {}
         if strange:
             raise self._not_numbers(strange)
         first = rows[0] if self.header and len(rows) > 2 else []
         numbers = [first[j] for j in self.roles.features if j not in here and j < len(first)]
-        units = [cell for cell in numbers if not is_missing(cell)]
-        fine = not units or any(fits(self.convert, cell) for cell in units)
+        units = [cell for cell in numbers if not _cells.is_missing(cell)]
+        fine = not units or any(_cells.fits(self.convert, cell) for cell in units)
         if not fine and self.options.on_error != "skip":
             raise self.error(
                 f"the row below the names holds no number ({shown(', '.join(units))[1:-1]}), but "
@@ -159,28 +144,29 @@ class Delimited(Table):
         columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
         words = []
         for j, cells in columns.items():
-            numbers = all(fits(self.convert, cell) for cell in cells)
-            if len(labels) > 1 and not numbers and kind_of(cells) == "yes or no":
+            numbers = all(_cells.fits(self.convert, cell) for cell in cells)
+            if len(labels) > 1 and not numbers and _cells.kind_of(cells) == "yes or no":
                 self.kinds[j] = "yes or no"
-            codes = len(labels) == 1 and hold_codes(set(cells), len(cells))
-            if codes or not all(fits(self._convert(j), cell) for cell in cells):
+            codes = len(labels) == 1 and _cells.hold_codes(set(cells), len(cells))
+            if codes or not all(_cells.fits(self._convert(j), cell) for cell in cells):
                 words.append(j)
         if len(labels) > 1 and (words or split):
-            marks, first = marks_of(*(c for j in words for c in columns[j])), (words or labels)[0]
+            marks = _cells.marks_of(*(c for j in words for c in columns[j]))
             ways = "name one column of text, and --label-separator if cells hold several labels"
             ways = f"give {marks}" if marks and words else ways
             what = f"several label columns must hold numbers, or yes and no: {ways}."
-            raise self.error(what, column=self.names[first])
+            raise self.error(what, column=self.names[(words or labels)[0]])
         if words or split:
             self.numeric_labels = False
         elif self.options.words:
             self.take_labels_as_words()
-        if self.numeric_labels and len(labels) == 1 and all(map(is_whole, columns[labels[0]])):
-            self._watched = {labels[0]}
+        whole = (all(map(_cells.is_whole, cells)) for cells in columns.values())
+        if self.numeric_labels and len(labels) == 1 and all(whole):
+            self._watched = {*labels}
 
-    def _convert(self, j: int) -> Convert:
+    def _convert(self, j: int) -> _cells.Convert:
         """The function from the cells of a column to numbers."""
-        return KINDS[self.kinds[j]] if j in self.kinds else self.convert
+        return _cells.KINDS[self.kinds[j]] if j in self.kinds else self.convert
 
     # -- reading -----------------------------------------------------------------------
 
@@ -326,8 +312,8 @@ class Delimited(Table):
         try:
             return self._convert(j)(cell)
         except ValueError:
-            marks = "" if j in self.kinds else marks_of(cell)
-            may_be_class, what = [j] == self.roles.labels, IN_WORDS[self.kinds.get(j)]
+            marks = "" if j in self.kinds else _cells.marks_of(cell)
+            may_be_class, what = [j] == self.roles.labels, _cells.IN_WORDS[self.kinds.get(j)]
             hint = ", or give --task classes if labels are names" if may_be_class else ""
             hint = f", or give {marks} if numbers are written like that" if marks else hint
             raise self.error(
@@ -360,8 +346,8 @@ class Delimited(Table):
                 ]
             ).reshape(len(cells), len(self.roles.labels))
         if self.options.label_separator is None:
-            return [as_class(row[0]) for row in cells]
-        return [split_labels(row[0], self.options.label_separator) for row in cells]
+            return [_cells.as_class(row[0]) for row in cells]
+        return [_cells.split_labels(row[0], self.options.label_separator) for row in cells]
 
 
 def _are_empty(rows: list[list[str]], begin: int) -> bool:

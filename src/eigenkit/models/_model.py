@@ -19,14 +19,7 @@ from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import TASKS, natural
 from eigenkit.late import versions
-from eigenkit.models._container import (
-    TreeError,
-    from_tree,
-    putting_together,
-    read_container,
-    to_tree,
-    write_container,
-)
+from eigenkit.models import _container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._linear import (
     CLASSIFIERS,
@@ -217,7 +210,7 @@ def save(model: Model, path: str | Path) -> None:
             "alone, use skops or pickle."
         )
     arrays: list[np.ndarray] = []
-    estimator = to_tree(model.estimator, arrays)
+    estimator = _container.to_tree(model.estimator, arrays)
     tree = {"method": model.method, "estimator": estimator, "how": model.how}
     for name in _PARTS:
         part: Any = getattr(model, name)
@@ -226,9 +219,9 @@ def save(model: Model, path: str | Path) -> None:
             state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
         if name == "features":
             state["text"] = [dataclasses.asdict(column) for column in part.text]
-        tree[name] = to_tree(state, arrays)
+        tree[name] = _container.to_tree(state, arrays)
     with atomic(path) as stream:
-        write_container(stream, tree, arrays)
+        _container.write_container(stream, tree, arrays)
 
 
 def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
@@ -245,29 +238,29 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
     Model
     """
     path = str(path)
-    tree, arrays = read_container(path, max_bytes)
+    tree, arrays = _container.read_container(path, max_bytes)
     if isinstance(tree, dict) and tree.get("kind") == "images":
         raise FileError(path, "it is a model of image sets: use eigenkit annotate predict.")
     if isinstance(tree, dict) and tree.get("kind") == "stream":
         raise FileError(path, "it holds the state of a stream: give the model file beside it.")
-    with putting_together(path):
+    with _container.putting_together(path):
         parts: dict[str, Any] = {}
         for name, cls in _PARTS.items():
-            state = from_tree(tree[name], arrays)
+            state = _container.from_tree(tree[name], arrays)
             if name == "features":
                 state["text"] = tuple(TextColumn(**column) for column in state["text"])
             parts[name] = None if state is None else cls(**state)
         method, how = tree["method"], tree["how"]
         if not isinstance(how, dict) or not isinstance(method, str):
-            raise TreeError("it does not say how it was made")
-        estimator = from_tree(tree["estimator"], arrays)
+            raise _container.TreeError("it does not say how it was made")
+        estimator = _container.from_tree(tree["estimator"], arrays)
         model = Model(method=method, estimator=estimator, how=how, **parts)
         _check_features(model.features, max((a.size for a in arrays), default=0))
         labels, _ = model.predict("", model.row_of_zeros())  # to see whether the parts fit together
         if model.linear is not None and model.linear.kind not in CLASSIFIERS:
-            raise TreeError("its classifier is not known")
+            raise _container.TreeError("its classifier is not known")
         if len(labels) != 1 or model.target.kind not in TASKS:
-            raise TreeError("it predicts nothing sensible")
+            raise _container.TreeError("it predicts nothing sensible")
     return model
 
 
@@ -280,7 +273,7 @@ def _check_features(features: Features, largest: int) -> None:
     fine &= len(features.scale) in (0, features.n_features) and not np.any(features.scale == 0)
     fine &= len(features.fill) in (0, features.n_numbers)
     if not fine:
-        raise TreeError("its features do not fit together")
+        raise _container.TreeError("its features do not fit together")
 
 
 # -- several models as one ---------------------------------------------------------------

@@ -24,14 +24,7 @@ from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.files._common import listed
 from eigenkit.files._writing import Lock
-from eigenkit.models._container import (
-    TreeError,
-    damaged,
-    from_tree,
-    read_container,
-    to_tree,
-    write_container,
-)
+from eigenkit.models import _container
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
@@ -126,7 +119,7 @@ class Stream:
         self.estimator: Any = estimator
         self.path = Path(path)
         self._last = _Last()
-        to_tree(estimator, [])  # refuse what cannot be stored before there is any state
+        _container.to_tree(estimator, [])  # refuse what cannot be stored before there is any state
         self._lock = Lock(self.path)
         try:
             self._resumed = self._resume() if self.path.exists() else None
@@ -311,15 +304,15 @@ class Stream:
         arrays: list[Any] = []
         tree = {
             "kind": "stream",
-            "settings": to_tree(self._settings(), arrays),
-            "estimator": to_tree(self.estimator, arrays),
+            "settings": _container.to_tree(self._settings(), arrays),
+            "estimator": _container.to_tree(self.estimator, arrays),
             "position": self.position,
             "mark": self.mark,
             "n_skipped": self.n_skipped,
-            "skipped": to_tree(self.skipped, arrays),
+            "skipped": _container.to_tree(self.skipped, arrays),
         }
         with atomic(self.path) as file:
-            write_container(file, tree, arrays)
+            _container.write_container(file, tree, arrays)
         self._written, self._dirty = time.monotonic(), False
         self._cost = self._written - begun
 
@@ -335,7 +328,7 @@ class Stream:
     def _resume(self) -> int | None:
         """Continue from the state in the file; returns the position of its last batch."""
         try:
-            tree, arrays = read_container(str(self.path), MAX_BYTES)
+            tree, arrays = _container.read_container(str(self.path), MAX_BYTES)
         except FileError as error:
             problem = error.problem.rstrip(".").replace("the model file", "the state")
             told = "a model file of eigenkit: give one that fit wrote"
@@ -345,14 +338,14 @@ class Stream:
         if isinstance(tree, dict) and tree.get("kind") != "stream":
             raise FileError(str(self.path), "it holds a model: use another file for the state.")
         try:
-            self._check_settings(from_tree(tree["settings"], arrays))
-            found = from_tree(tree["estimator"], arrays)
-            skipped = from_tree(tree["skipped"], arrays)
+            self._check_settings(_container.from_tree(tree["settings"], arrays))
+            found = _container.from_tree(tree["estimator"], arrays)
+            skipped = _container.from_tree(tree["skipped"], arrays)
             last = _Last(tree["position"], tree.get("mark"), tree["n_skipped"], skipped)
-        except (TreeError, KeyError, TypeError, RecursionError) as error:
-            raise damaged(str(self.path), "it holds no state of a stream") from error
+        except (_container.TreeError, KeyError, TypeError, RecursionError) as error:
+            raise _container.damaged(str(self.path), "it holds no state of a stream") from error
         if type(found) is not type(self.estimator) or type(last.position) not in (int, NoneType):
-            raise damaged(str(self.path), "it holds no state of a stream")
+            raise _container.damaged(str(self.path), "it holds no state of a stream")
         if any(is_fitted_name(name) for name in vars(self.estimator)):
             raise ValueError(
                 f"the estimator has been fed, and {self.path.name} holds the state of a stream: "
