@@ -15,17 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.files import _cells
+from eigenkit.files import _cells, _streams
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._errors import FileError
 from eigenkit.files._roles import Table, are_names
-from eigenkit.files._streams import (
-    Lines,
-    Origin,
-    guess_encoding,
-    split_lines,
-    without_lines,
-)
 from eigenkit.numerics.compiled import NOTHING, NUMBER, TEXT, after_lines, read_table
 from eigenkit.numerics.threads import ahead
 from eigenkit.shell import shown
@@ -44,11 +37,11 @@ class Delimited(Table):
 
     _quoting: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, origin: Origin, options: Reading) -> None:
+    def __init__(self, origin: _streams.Origin, options: Reading) -> None:
         super().__init__(origin.path, options)
         self.origin = origin
-        self.encoding = guess_encoding(origin, options)
-        lines = split_lines(self._sample(Lines(origin, self.encoding)))
+        self.encoding = _streams.guess_encoding(origin, options)
+        lines = _streams.split_lines(self._sample(_streams.Lines(origin, self.encoding)))
         self.delimiter = self._delimiter(lines)
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
@@ -70,11 +63,11 @@ class Delimited(Table):
             "like_labels": list(self.roles.like_labels),
         }
 
-    def _sample(self, lines: Lines) -> bytes:
+    def _sample(self, lines: _streams.Lines) -> bytes:
         """The first lines, and more of them until two are no comments."""
         text, mark = b"", self.options.comment
         while b"\n" not in text.strip() and (more := lines.take(_SAMPLE)[1]):
-            text += without_lines(more, mark)
+            text += _streams.without_lines(more, mark)
         return text
 
     # -- finding out -------------------------------------------------------------------
@@ -172,17 +165,17 @@ class Delimited(Table):
 
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         for (first, text), found in ahead(self._quickly, self._texts(n_rows)):
-            parsed = self._slowly(first, split_lines(text)) if found is None else found
+            parsed = self._slowly(first, _streams.split_lines(text)) if found is None else found
             parsed.share = self.origin.share(len(text))
             if len(parsed):
                 yield parsed
 
     def _texts(self, n_rows: int) -> Iterator[tuple[int, bytes]]:
         """The number of the first line and the text of every block, without the header."""
-        lines = Lines(self.origin, self.encoding)
+        lines = _streams.Lines(self.origin, self.encoding)
         skip = self.header
         while (found := lines.take(n_rows))[1]:
-            first, text = found[0], without_lines(found[1], self.options.comment)
+            first, text = found[0], _streams.without_lines(found[1], self.options.comment)
             if skip and text.isspace():  # nothing but comments yet
                 continue
             if skip:
@@ -235,7 +228,8 @@ class Delimited(Table):
                 return found
         if self.decimal != ".":
             return None
-        load = partial(np.loadtxt, split_lines(text), delimiter=self.delimiter, comments=None)
+        lines = _streams.split_lines(text)
+        load = partial(np.loadtxt, lines, delimiter=self.delimiter, comments=None)
         texts = [j for j, kind in enumerate(kinds) if kind == TEXT]
         try:
             table = load(ndmin=2)

@@ -11,14 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse
 
-from eigenkit.files._cells import (
-    MARKED,
-    how_to_write,
-    is_code,
-    is_missing,
-    is_number,
-    marks_of,
-)
+from eigenkit.files import _cells
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -76,13 +69,13 @@ class Table(Source):
         """The error about all columns that hold text, with what to add to the command."""
         names = list(columns)
         # With other marks than ours, cells that look like numbers to us may be those at fault.
-        strange = {n: next(filterfalse(is_number, columns[n]), columns[n][0]) for n in names}
+        strange = {n: next(filterfalse(_cells.is_number, columns[n]), columns[n][0]) for n in names}
         what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
         if len(names) == 1:
             what, them = f"column {shown(names[0])} holds text ({shown(strange[names[0]])})", "it"
-        hints = {name: how_to_write(cell) for name, cell in strange.items()}
-        marked = [n for n in names if not hints[n] and MARKED.fullmatch(strange[n].strip())]
-        marks = marks_of(*(cell for name in marked for cell in columns[name]))
+        hints = {name: _cells.how_to_write(cell) for name, cell in strange.items()}
+        marked = [n for n in names if not hints[n] and _cells.MARKED.fullmatch(strange[n].strip())]
+        marks = _cells.marks_of(*(cell for name in marked for cell in columns[name]))
         if marked and (marks or marked == names):
             example, options = shown(strange[marked[0]]), marks or "--decimal or --thousands"
             hint = f"if {example} is a number, give {options}"
@@ -192,7 +185,7 @@ class Table(Source):
         absent = [name for name in wanted if name not in found]
         if absent:
             hint = "" if self.header else "; if its first row holds names, give --header"
-            if self.header and all(map(is_number, self.names)):
+            if self.header and all(map(_cells.is_number, self.names)):
                 hint = "; if its first row holds no names, give --no-header"
             raise self.error(
                 f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
@@ -233,9 +226,10 @@ def are_names(first: Sequence[str], options: Reading) -> bool:
     if model is None:
         given = (options.labels, options.text, options.ignore, options.categorical)
         wanted = {*items_of(chain(*given), first), options.index, options.groups}
-        return any(c in wanted and not is_missing(c) and not _POSITION.fullmatch(c) for c in first)
+        sure = (cell for cell in first if cell in wanted and not _POSITION.fullmatch(cell))
+        return not all(map(_cells.is_missing, sure))
     known = [*(model.features or ()), *model.text]
-    if any(c in {*known, *model.labels, *options.keep} and not is_number(c) for c in first):
+    if any(c in {*known, *model.labels, *options.keep} and not _cells.is_number(c) for c in first):
         return True
     there = {*map(_spelt, first)}
     return 2 * len(there & {*map(_spelt, known)}) > len(known) and len(there) == len(first)
@@ -243,7 +237,7 @@ def are_names(first: Sequence[str], options: Reading) -> bool:
 
 def _spelt(name: str) -> str:
     """A name, with numbers in one spelling: 1100.0 and 1100 are the same wavelength."""
-    plain = is_number(name) and not is_missing(name) and not is_code(name)
+    plain = _cells.is_number(name) and not _cells.is_missing(name) and not _cells.is_code(name)
     return f"{float(name):.17g}" if plain else composed(name)
 
 

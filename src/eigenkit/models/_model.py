@@ -19,24 +19,15 @@ from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import TASKS, natural
 from eigenkit.late import versions
-from eigenkit.models import _container
+from eigenkit.models import _container, _linear
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
-from eigenkit.models._linear import (
-    CLASSIFIERS,
-    GAUSSIAN,
-    Linear,
-    cannot_follow,
-    label_places,
-    of_stream,
-    scores_of,
-)
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import what_is
 
 # The most that a model file may hold.
 MAX_BYTES = 4 * 2**30
 _TEXT = (*TEXT_KINDS, "categories")
-_PARTS: dict[str, Any] = {"features": Features, "linear": Linear, "target": Target}
+_PARTS: dict[str, Any] = {"features": Features, "linear": _linear.Linear, "target": Target}
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ class Model:
     method: str  # a name in eigenkit.estimators.registry.METHODS
     features: Features  # from rows of a file to X
     estimator: Any
-    linear: Linear | None  # the classifier on top of a projection
+    linear: _linear.Linear | None  # the classifier on top of a projection
     target: Target  # what is predicted
     how: dict[str, Any]  # how and on what it was fitted, with versions; plain JSON values
 
@@ -93,7 +84,7 @@ class Model:
         X = self.features.matrix(path, block)
         if self.linear is None:
             return np.asarray(self.estimator.predict(X)), self.own_scores(X)
-        S = self.linear.decision(scores_of(self.estimator, X))
+        S = self.linear.decision(_linear.scores_of(self.estimator, X))
         if self.target.kind == "labels":
             return (S > 0).astype(np.int8), S
         return np.array(self.target.names, dtype=object)[S.argmax(axis=1)], S
@@ -121,7 +112,7 @@ class Model:
     def has_probabilities(self) -> bool:
         """Whether the method, or the classifier on top of it, gives probabilities."""
         if self.linear is not None:
-            return self.linear.kind == GAUSSIAN
+            return self.linear.kind == _linear.GAUSSIAN
         return hasattr(self.estimator, "predict_proba")
 
     def probabilities(self, path: str, block: Block) -> Array:
@@ -134,7 +125,7 @@ class Model:
             )
         X = self.features.matrix(path, block)
         if self.linear is not None:
-            Z = scores_of(self.estimator, X)
+            Z = _linear.scores_of(self.estimator, X)
             return self.linear.probabilities(Z, self.target.kind == "classes")
         return np.asarray(self.estimator.predict_proba(X))[:, self._class_columns()]
 
@@ -257,7 +248,7 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
         model = Model(method=method, estimator=estimator, how=how, **parts)
         _check_features(model.features, max((a.size for a in arrays), default=0))
         labels, _ = model.predict("", model.row_of_zeros())  # to see whether the parts fit together
-        if model.linear is not None and model.linear.kind not in CLASSIFIERS:
+        if model.linear is not None and model.linear.kind not in _linear.CLASSIFIERS:
             raise _container.TreeError("its classifier is not known")
         if len(labels) != 1 or model.target.kind not in TASKS:
             raise _container.TreeError("it predicts nothing sensible")
@@ -308,7 +299,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
         told = [m.how["skipped"] for _, m in models if "skipped" in m.how]
         if told:
             how["skipped"] = reduce(Skipped.with_more, map(Skipped.as_told, told)).told()
-    linear = None if first.linear is None else of_stream(merged, target)
+    linear = None if first.linear is None else _linear.of_stream(merged, target)
     return replace(first, estimator=merged, linear=linear, target=target, how=how)
 
 
@@ -317,7 +308,7 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         raise FileError(
             name, "it keeps no stream to merge: fit it with --checkpoint, or update it with follow."
         )
-    if problem := cannot_follow(model):
+    if problem := _linear.cannot_follow(model):
         raise FileError(name, problem)
     mine, theirs = model.features.names or (), first.features.names or ()
     if mine != theirs and sorted(mine) == sorted(theirs):
@@ -372,7 +363,7 @@ def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
         setattr(made, key, value)
     moments = stream._intake_.moments
     if model.target.kind != "numbers":
-        order = label_places(stream, model.target.names)
+        order = _linear.label_places(stream, model.target.names)
         moments = moments.relabelled(place[order], len(names))
         if made._n_labels_ == len(place):  # planes have the number of a class in one column
             made._n_labels_ = len(names)
