@@ -102,6 +102,7 @@ class Arff(Delimited):
         if options.expected is not None:
             return ()
         ignored = self._pick(items_of(options.ignore, self.names), "--ignore")
+        left_out = {self.names[j] for j in ignored}
         beside = Path(re.sub(r"\.arff(\.gz|\.bz2)?$", ".xml", self.path))
         count = re.search(r"-C\s+(-?[0-9]{1,9})(?![0-9])", self.relation)
         listed: Sequence[str] = ()
@@ -112,7 +113,6 @@ class Arff(Delimited):
         elif count is not None:
             n = int(count[1])
             listed = self.names[:n] if n > 0 else self.names[n:]
-        left_out = {self.names[j] for j in ignored}
         return tuple(name for name in listed if name not in left_out)
 
     # -- the rows ----------------------------------------------------------------------

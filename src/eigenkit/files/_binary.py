@@ -48,10 +48,8 @@ class Npz(Source):
     # -- what is there -----------------------------------------------------------------
 
     def _find_X(self) -> None:
-        self._prefix: str | None = None
-        for prefix in ("X_", ""):
-            if all(prefix + part in self._members for part in _CSR):
-                self._prefix = prefix
+        whole = (p for p in ("", "X_") if all(p + part in self._members for part in _CSR))
+        self._prefix = next(whole, None)
         if self._prefix is not None:
             shape = self._array(self._prefix + "shape").ravel()
             if shape.size != 2 or shape.dtype.kind not in "iu" or shape.min() < 0:

@@ -142,9 +142,8 @@ class SvmLight(Source):
     def _explain(self, first: int, lines: list[bytes]) -> None:
         for number, line in enumerate(lines, start=first):
             words = line.split(b"#")[0].split()
-            pairs = words[1:] if words and b":" not in words[0] else words
             seen: set[int] = set()
-            for word in pairs:
+            for word in words[1:] if words and b":" not in words[0] else words:
                 if not word.startswith(b"qid:"):
                     index = self._check_pair(number, word)
                     if index in seen:

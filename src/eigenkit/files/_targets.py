@@ -202,8 +202,7 @@ def _check_marks(path: Any, labels: np.ndarray, start: int = 0) -> None:
     strange = np.argwhere(~np.isin(labels, (0, 1)))
     if len(strange):
         i, j = strange[0]
-        row = start + i + 1
-        raise FileError(path, f"row {row} has the label {labels[i, j]:g}: give 0 or 1.")
+        raise FileError(path, f"row {start + i + 1} has the label {labels[i, j]:g}: give 0 or 1.")
 
 
 def natural(label: str) -> tuple[int, float, str]:

@@ -104,10 +104,9 @@ def damaged(path: str, why: str) -> FileError:
 
 def _check_begin(path: str, begin: bytes, length: int, max_bytes: int) -> None:
     if begin[:8] != MAGIC:
-        pickled = begin[:1] == b"\x80"
-        what = "it is a Python pickle, which can run code: it is not read"
-        other = "it is not a model file of eigenkit: give one that fit wrote"
-        raise FileError(path, f"{what if pickled else other}.")
+        if begin[:1] == b"\x80":
+            raise FileError(path, "it is a Python pickle, which can run code: it is not read.")
+        raise FileError(path, "it is not a model file of eigenkit: give one that fit wrote.")
     if length > max_bytes:
         raise FileError(path, f"it holds {length} bytes, the limit is {max_bytes}.")
     text = int.from_bytes(begin[8:16], "little")
@@ -237,8 +236,7 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     else:
         state = vars(value)
-    tree = {k: to_tree(v, arrays) for k, v in state.items()}
-    return {"t": "object", "class": name, "v": tree}
+    return {"t": "object", "class": name, "v": {k: to_tree(v, arrays) for k, v in state.items()}}
 
 
 # -- trees as values -------------------------------------------------------------------

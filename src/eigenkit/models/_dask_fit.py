@@ -50,16 +50,10 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
     if not address.startswith("tls://") and not unencrypted:
         raise ValueError(
             f"{address} is not encrypted, and anyone who can reach it can run code on its "
-            "workers: give a "
-            "tls:// address, or --unencrypted if the network is yours alone."
+            "workers: give a tls:// address, or --unencrypted if the network is yours alone."
         )
-    with _client(Client, address) as client:
-        yield client
-
-
-def _client(make: Any, address: str) -> Any:
     try:
-        return make(address)
+        client = Client(address)
     except TypeError as error:  # how Dask reports that it has no TLS context
         raise ValueError(
             f"{address} needs certificates, and Dask's configuration names none: set ca-file, "
@@ -70,6 +64,8 @@ def _client(make: Any, address: str) -> Any:
         raise ValueError(
             f"no scheduler answers at {address}: start one, or correct the address."
         ) from error
+    with client:
+        yield client
 
 
 @contextmanager
@@ -258,8 +254,7 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
 
 def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
     """What every file holds, as the workers see it."""
-    futures = client.map(looked, names, options=options)
-    return [result_of(client, future) for future in futures]
+    return [result_of(client, each) for each in client.map(looked, names, options=options)]
 
 
 # -- what the workers do: make parts, lists of blocks (X, y, weight) --------------------
@@ -329,9 +324,8 @@ def read_part(
 
 def checked_part(part: Any) -> list[Any]:
     """A part as a list of blocks (X, y, weight), with sizes that products can count."""
-    blocks = part if isinstance(part, list) else [part]
     made = []
-    for block in blocks:
+    for block in part if isinstance(part, list) else [part]:
         X, y, weight = sliceable(*triple(block if isinstance(block, tuple) else (block,)))
         if sparse.issparse(X):
             X = sparse.csr_array(X)

@@ -322,20 +322,22 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
             )
     if column := other_dates(*(m.how["found"].get("kinds") for m in (model, first))):
         raise FileError(name, f"it has other columns of dates than {first_name}.", column=column)
-    for what in ("scale", "fill"):
-        if not np.array_equal(getattr(model.features, what), getattr(first.features, what)):
-            raise FileError(
-                name,
-                f"its features were scaled or filled in differently from those of {first_name}: "
-                "fit both with --scale none, or follow both from one model.",
-            )
+    pairs = ([getattr(m.features, what) for m in (model, first)] for what in ("scale", "fill"))
+    if not all(np.array_equal(*pair) for pair in pairs):
+        raise FileError(
+            name,
+            f"its features were scaled or filled in differently from those of {first_name}: fit "
+            "both with --scale none, or follow both from one model.",
+        )
 
 
 def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
     """What must be the same in both models: its name, and its two values."""
     yield "method", model.method, first.method
     yield "kind of labels", model.target.kind, first.target.kind
-    mine, theirs = (_columns(m) for m in (model, first))
+    mine, theirs = (
+        {*(m.features.names or ()), *(c.name for c in m.features.text)} for m in (model, first)
+    )
     here, there = listed(sorted(mine - theirs), 4), listed(sorted(theirs - mine), 4)
     if mine != theirs:
         yield "set of columns", f"another, with {here or 'none'}", f"with {there or 'none'}"
@@ -347,10 +349,6 @@ def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
     theirs_too = first.estimator.get_params(deep=False)
     for param, value in model.estimator.get_params(deep=False).items():
         yield param, repr(value), repr(theirs_too.get(param))
-
-
-def _columns(model: Model) -> set[str]:
-    return {*(model.features.names or ()), *(column.name for column in model.features.text)}
 
 
 def _relabelled(model: Model, names: tuple[str, ...]) -> Any:

@@ -188,17 +188,16 @@ class RowBlocks(Blocks):
         RowBlocks
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
-        told: dict[str, Any] = {"task": task, "missing": missing, "on_error": on_error}
-        options = Reading(labels=names, stream=True, **told, **reading)
+        reading |= {"task": task, "missing": missing, "on_error": on_error}
+        options = Reading(labels=names, stream=True, **reading)
         with python_words(), hinting():
             source = open_files(files, options)
             blocks, target = _blocks.parsed(source, scale, missing, scratch)
-        if target is None or target.kind != "classes":
-            made = cls.stored(blocks)
-        else:
+        classes = None
+        if target is not None and target.kind == "classes":
             values = class_values(target.names)
-            named = [replace(block, names=values) for block in blocks]
-            made = cls.stored(named, np.unique(values))
+            blocks, classes = [replace(block, names=values) for block in blocks], np.unique(values)
+        made = cls.stored(blocks, classes)
         given = [files] if isinstance(files, str | Path) else files
         made._about += f" from {listed([str(each) for each in given])}"
         if on_error == "skip":
