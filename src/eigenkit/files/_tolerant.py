@@ -29,9 +29,8 @@ _FEW = 64
 
 
 class Tolerant(Source):
-    """A base class before that of a reader, which collects the errors about bad rows in ``bad``.
-
-    If the options say so, ``blocks`` also skips rows that can be read, but not fitted.
+    """A base class before that of a reader, which collects the errors about bad rows in ``bad``;
+    if the options say so, also those about rows that can be read, but not fitted.
     """
 
     bad: Any = ()

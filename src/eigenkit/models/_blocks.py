@@ -43,18 +43,13 @@ def anew(blocks: Any) -> Callable[[], Iterable[Any]]:
         if isinstance(found, Iterator):
             if before and before[0]() is found:
                 raise ValueError(f"blocks gives the same {type(found).__name__} twice: {ADVICE}")
-            before[:] = [_reference(found)]
+            try:  # where that is possible, weakly: a generator may hold a block or an open file
+                before[:] = [weakref.ref(found)]
+            except TypeError:
+                before[:] = [lambda: found]
         return found
 
     return ask
-
-
-def _reference(iterator: Iterator[Any]) -> Callable[[], Any]:
-    """A weak reference where that is possible: a generator may hold a block or an open file."""
-    try:
-        return weakref.ref(iterator)
-    except TypeError:
-        return lambda: iterator
 
 
 def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -243,9 +238,8 @@ class Place:
 
 
 class Scratch:
-    """Arrays in a temporary file without a name, which vanishes with its handle or process.
-
-    By default it is in the folder for temporary files (``TMPDIR``).
+    """Arrays in a temporary file without a name (by default in the folder for such files,
+    ``TMPDIR``), which vanishes with its handle or process.
     """
 
     def __init__(self, folder: str | None = None) -> None:

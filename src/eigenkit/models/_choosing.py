@@ -169,10 +169,7 @@ def _fitted(estimator: Any, whole: Any) -> Any:
 
 
 def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
-    """Score of every fold, with all components, or of the method's own predictions.
-
-    There is an estimator for every fold.
-    """
+    """Score of every fold, each with an estimator: all components, or what it predicts itself."""
     both = zip(rows.folds(), estimators, strict=False)
     fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
     with warnings.catch_warnings():
@@ -270,9 +267,8 @@ class Choice:
         return estimator, searches
 
     def forecast(self, rows: InMemory, measured: bool, say: Callable[[str], None]) -> None:
-        """Time one fit, and say how long all fits will take if that is long.
-
-        If the quality is ``measured``, every fold takes one more.
+        """Time one fit, and say how long all will take, if that is long; one more for each fold if
+        the quality is ``measured``.
         """
         chooses = self.alphas is not None or self.components == "cv"
         ((X, y),) = rows
@@ -304,15 +300,12 @@ def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
 
 
 def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, Any]]:
-    """The alpha that is best on rows left out, and the scores of all alphas.
-
-    A grid of our own is made for the first block, and grows.
-    """
+    """The alpha that is best on rows left out, and a record of all scores."""
     if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
-    ours = callable(alphas)
+    ours = callable(alphas)  # a grid of our own is made for the first block, and grows
     grid = alphas(next(iter(rows))[0]) if ours else alphas
 
     scores_of = partial(scores_by_alpha, estimator, rows)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from zlib import crc32
 
 import numpy as np
@@ -112,23 +112,16 @@ class Follower:
     """A model that is fed with the rows of a file as they arrive.
 
     The model says how rows are read and what is fitted; if it keeps a stream, that goes on. Its
-    file is replaced as a whole, and an interrupted run goes on from the ``checkpoint``.
+    file is replaced as a whole, as often as its state is, and an interrupted run goes on from the
+    ``checkpoint``. Further arguments are those of :class:`Stream`.
     """
 
     def __init__(
-        self,
-        model: Model,
-        place: str | Path,
-        checkpoint: str | Path,
-        options: Reading,
-        *,
-        every: float = 30.0,
-        half_life: float | None = None,
-        on_error: str = "raise",
+        self, model: Model, place: str | Path, checkpoint: str | Path, options: Reading, **how: Any
     ) -> None:
         if problem := cannot_follow(model):
             raise ValueError(problem)
-        self.model, self.place, self.options, self.every = model, Path(place), options, every
+        self.model, self.place, self.options = model, Path(place), options
         mark = options.as_before().comment
         told = b"(?!" + re.escape(mark.encode()) + b")" if mark else b""
         # A line that is neither blank nor a comment.
@@ -136,14 +129,7 @@ class Follower:
         begins, has_stream = not Path(checkpoint).exists(), "_intake_" in vars(model.estimator)
         self.forgets, self.adds = begins and not has_stream, begins and has_stream
         estimator = model.estimator if self.adds else clone(model.estimator)
-        self.stream = Stream(
-            estimator,
-            checkpoint,
-            every=every,
-            half_life=half_life,
-            on_error=on_error,
-            source=_rows_of(model),
-        )
+        self.stream = Stream(estimator, checkpoint, source=_rows_of(model), **how)
         self.n_held = self.stream.n_rows  # rows that the model or the state had before this run
         self._layout: Layout | None = None
         self._n_passed = 0  # lines of rows so far, taken or skipped
@@ -161,7 +147,7 @@ class Follower:
                 for begin, text in lines_from(path, self.stream.position or 0, once):
                     if text:
                         self._take(begin, text)
-                    if time.monotonic() - self._saved >= self.every:
+                    if time.monotonic() - self._saved >= self.stream.every:
                         self.save(say)
             finally:
                 self.stream.close()
