@@ -350,8 +350,8 @@ class RowBlocks(Blocks):
 
 def _sizes(shapes: Sequence[tuple[int, ...]], n_blocks: int) -> str:
     rows, columns = sum(shape[0] for shape in shapes), max((s[1] for s in shapes), default=0)
-    sizes = counted(rows, "row"), counted(columns, "column"), counted(n_blocks, "block")
-    return "{} x {} in {}".format(*sizes)
+    table = f"{counted(rows, 'row')} x {counted(columns, 'column')}"
+    return f"{table} in {counted(n_blocks, 'block')}"
 
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:

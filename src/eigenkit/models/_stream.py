@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -44,7 +44,7 @@ class _Last:
     skipped: list[tuple[int, str]] = field(default_factory=list)
 
 
-class Stream:
+class Stream(AbstractContextManager["Stream"]):
     """A stream with checkpoints: every batch counts exactly once, even through crashes.
 
     Parameters
@@ -382,9 +382,6 @@ class Stream:
             "a Stream is the only writer of its file, and cannot be copied or pickled: use "
             "stream.estimator, or open the file where it is needed."
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.close()
