@@ -7,7 +7,6 @@ refuse is read row by row, which is slower, but can say which line and column is
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -176,14 +175,11 @@ class Delimited(Table):
         skip = self.header
         while (found := lines.take(n_rows))[1]:
             first, text = found[0], _streams.without_lines(found[1], self.options.comment)
-            if skip and text.isspace():  # nothing but comments yet
-                continue
             if skip:
-                one_by_one = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="\n")
-                reader = csv.reader(one_by_one, delimiter=self.delimiter)
-                while _is_empty(next(reader)):
-                    pass
-                n = reader.line_num
+                rows = self._rows(first, _streams.split_lines(text))
+                n = next((line + 1 - first for line, row in rows if row), 0)
+                if not n:  # nothing but comments yet
+                    continue
                 first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False
             yield first, text
 
@@ -197,7 +193,7 @@ class Delimited(Table):
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
         words |= self._watched
         kinds = [NUMBER if j in wanted else NOTHING for j in range(len(self.names))]
-        found = self._cells(text, [TEXT if j in words else k for j, k in enumerate(kinds)])
+        found = self._parsed(text, [TEXT if j in words else k for j, k in enumerate(kinds)])
         if found is None:
             return None
         table, columns = found
@@ -218,7 +214,7 @@ class Delimited(Table):
         X = self._features(table).astype(self.options.dtype, copy=False)
         return self._block(X, cells, y)
 
-    def _cells(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
+    def _parsed(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
         """The numbers of the block, and the cells of its columns of text."""
         if self.thousands is not None or (self._quoting and TEXT in kinds):
             return None
@@ -333,12 +329,12 @@ class Delimited(Table):
         if self.numeric_labels:
             if self._watched:
                 self._watch(row[0] for row in cells)
-            return np.array(
-                [
-                    [self._number(line, j, c) for j, c in zip(self.roles.labels, row, strict=True)]
-                    for line, row in zip(places, cells, strict=True)
-                ]
-            ).reshape(len(cells), len(self.roles.labels))
+            numbers = [
+                self._number(line, j, cell)
+                for line, row in zip(places, cells, strict=True)
+                for j, cell in zip(self.roles.labels, row, strict=True)
+            ]
+            return np.array(numbers, dtype=float).reshape(len(cells), len(self.roles.labels))
         if self.options.label_separator is None:
             return [_cells.as_class(row[0]) for row in cells]
         return [_cells.split_labels(row[0], self.options.label_separator) for row in cells]
