@@ -71,8 +71,6 @@ class Tolerant(Source):
 class TolerantTable(Tolerant, Delimited):
     """CSV and TSV. A quote that is never closed spoils no other row."""
 
-    _quote = '"'
-
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.bad = []
         super().__init__(origin, options)
@@ -111,7 +109,7 @@ class TolerantTable(Tolerant, Delimited):
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
         """A few lines at a time, so that only those near a bad one are read row by row."""
-        if any(self._quote in line for line in lines):
+        if any(self._quoting.get("quotechar", '"') in line for line in lines):
             return self._by_rows(first, lines)
         blocks = []
         for begin in range(0, len(lines), _FEW):
@@ -151,9 +149,10 @@ class TolerantTable(Tolerant, Delimited):
 
     def _end_of_row(self, lines: list[str], begin: int) -> int:
         """The line after a row: the next one, unless well-formed quotes end later."""
-        if lines[begin].count(self._quote) % 2 == 0:
+        quote = self._quoting.get("quotechar", '"')
+        if lines[begin].count(quote) % 2 == 0:
             return begin + 1
-        odd = (i + 1 for i in range(begin + 1, len(lines)) if lines[i].count(self._quote) % 2)
+        odd = (i + 1 for i in range(begin + 1, len(lines)) if lines[i].count(quote) % 2)
         end = next(odd, begin + 1)
         form = {"delimiter": self.delimiter, **self._quoting, "strict": True}
         try:
@@ -177,8 +176,6 @@ def _joined(blocks: list[Block]) -> Block:
 
 class TolerantArff(TolerantTable, Arff):
     """ARFF, dense or sparse."""
-
-    _quote = "'"
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
         if not self.sparse:

@@ -79,12 +79,7 @@ def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
         return np.asarray(function(X), dtype=np.float64).reshape(len(X), -1)
 
     b = values(np.zeros((1, d)))[0]
-    parts = []
-    for start in range(0, d, _ROWS):
-        X = np.zeros((min(_ROWS, d - start), d))
-        X[np.arange(len(X)), start + np.arange(len(X))] = 1.0
-        parts.append(values(X) - b)
-    A = np.vstack(parts)
+    A = np.vstack([values(np.eye(min(_ROWS, d - i), d, i)) - b for i in range(0, d, _ROWS)])
     X = np.random.default_rng(0).normal(size=(3, d))
     true = values(X)
     size = np.abs(X) @ np.abs(A) + np.abs(b) + np.abs(true)

@@ -157,13 +157,9 @@ class Arrivals:
             clone(self.estimator).partial_fit(X, y, **self.layout.model.target.in_parts())
             return X, y
 
-        parts = halved(encoded, index, found)
+        halved(encoded, index, found)
         good = np.setdiff1d(index, [i for i, _ in found])
-        try:
-            if len(good):
-                parts = [taken(good)]
-        except (ValueError, TypeError):
-            parts = halved(taken, good, found)
+        parts = halved(taken, good, found)
         bad += [(int(places[i]), self._placed(error, int(places[i]))) for i, error in found]
         return parts
 
