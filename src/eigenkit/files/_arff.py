@@ -62,8 +62,6 @@ class Arff(Delimited):
             "columns": len(self.names),
         }
 
-    # -- the header --------------------------------------------------------------------
-
     def _read_header(self) -> None:
         self.names = []
         self.types: list[str] = []
@@ -114,8 +112,6 @@ class Arff(Delimited):
             n = int(count[1])
             listed = self.names[:n] if n > 0 else self.names[n:]
         return tuple(name for name in listed if name not in left_out)
-
-    # -- the rows ----------------------------------------------------------------------
 
     def _texts(self, n_rows: int) -> Iterator[tuple[int, bytes]]:
         lines = Lines(self.origin, self.encoding)

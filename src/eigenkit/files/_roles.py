@@ -92,8 +92,6 @@ class Table(Source):
             "--ignore."
         )
 
-    # -- which column is what ----------------------------------------------------------
-
     def _roles_given(self) -> Roles:
         """The roles that the options say, and what is left as features."""
         named, ignored = self._named()

@@ -75,8 +75,6 @@ class SvmLight(Source):
         self._whole = None if self.options.stream else whole
         return lowest, highest
 
-    # -- reading -----------------------------------------------------------------------
-
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         kept, self._whole = self._whole, None  # memory for one pass only
         for labels, indices, values, counts, lines in self._pieces() if kept is None else kept:
@@ -136,8 +134,6 @@ class SvmLight(Source):
         if not np.all(np.isfinite(found[:, 1])):
             return None
         return found[:, 0].astype(np.int64), found[:, 1].astype(self.options.dtype)
-
-    # -- explaining --------------------------------------------------------------------
 
     def _explain(self, first: int, lines: list[bytes]) -> None:
         for number, line in enumerate(lines, start=first):

@@ -125,9 +125,6 @@ class InMemory(FitRows):
         return estimator.fit(X, y)
 
 
-# -- choosing and measuring --------------------------------------------------------------
-
-
 def scores_by_components(estimator: Any, rows: Any) -> Array:
     """Score (folds x components) with the first 1, 2, ... components.
 

@@ -118,11 +118,10 @@ def fit_on_cluster(
     Only sums over the rows come here and, for an SVM on top, the scores of all rows. The rows that
     the workers skip are added to ``bad``.
     """
-    found, options = find(method), replace(options, stream=True)
+    found, options = find(method), replace(options, stream=True, task=task or options.task)
     source = open_file(paths(pattern)[0], options)
     if source.text_names:
         raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
-    options = replace(options, task=task or options.task)
     blocks = blocks_of(client, pattern, None, None, options, by_name=True)
     if blocks.target is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")

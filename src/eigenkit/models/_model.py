@@ -205,11 +205,9 @@ def save(model: Model, path: str | Path) -> None:
     tree = {"method": model.method, "estimator": estimator, "how": model.how}
     for name in _PARTS:
         part: Any = getattr(model, name)
-        state: Any = None
-        if part is not None:
-            state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+        state: Any = None if part is None else dataclasses.asdict(part)
         if name == "features":
-            state["text"] = [dataclasses.asdict(column) for column in part.text]
+            state["text"] = list(state["text"])
         tree[name] = _container.to_tree(state, arrays)
     with atomic(path) as stream:
         _container.write_container(stream, tree, arrays)
