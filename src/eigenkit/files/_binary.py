@@ -45,8 +45,6 @@ class Npz(Source):
         self._labels = self._find_labels()
         self.found = {"format": "npz", "sparse": self._prefix is not None, "columns": self.shape[1]}
 
-    # -- what is there -----------------------------------------------------------------
-
     def _find_X(self) -> None:
         whole = (p for p in ("", "X_") if all(p + part in self._members for part in _CSR))
         self._prefix = next(whole, None)
@@ -110,8 +108,6 @@ class Npz(Source):
                 return written
         return labels
 
-    # -- arrays ------------------------------------------------------------------------
-
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
         """The bytes of one array."""
@@ -145,8 +141,6 @@ class Npz(Source):
                 raise self.error(f"array {name!r} holds {dtype}, not plain numbers.")
             flat = np.frombuffer(stream.read(info.file_size), dtype=dtype)
             return flat.reshape(shape, order="F" if fortran else "C")
-
-    # -- reading -----------------------------------------------------------------------
 
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         if self.shape[0] == 0:

@@ -111,13 +111,7 @@ _TOLD, _MOST = 100, 20
 
 @dataclass
 class Skipped:
-    """Bad rows that were left out: how many, from which files, why, and the first ones.
-
-    >>> skipped = Skipped()
-    >>> skipped.extend([FileError("a.csv", "'x' is not a number.", line=3)])
-    >>> skipped.told()["reasons"]
-    [{'n': 1, 'reason': '… is not a number', 'first': 'a.csv, line 3'}]
-    """
+    """Bad rows that were left out: how many, from which files, why, and the first ones."""
 
     n: int = 0
     files: Counter[str] = field(default_factory=Counter)

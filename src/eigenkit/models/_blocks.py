@@ -155,13 +155,10 @@ def unsaid(*told: Any) -> None:
     """The default of ``tick`` and ``say``: do nothing."""
 
 
-def in_blocks(source: Source, tick: Tick) -> Blocks:
-    def blocks() -> Iterator[Block]:
-        for block in source.blocks(rows_per_block(source)):
-            tick("reading", len(block))
-            yield block
-
-    return blocks
+def in_blocks(source: Source, tick: Tick) -> Iterator[Block]:
+    for block in source.blocks(rows_per_block(source)):
+        tick("reading", len(block))
+        yield block
 
 
 def labels_of(
@@ -198,7 +195,8 @@ def parsed(
     if task == "classes":
         source.take_labels_as_words()
     scratch = Scratch(folder)
-    blocks = partial(complete, in_blocks(source, unsaid), missing, source.named_cells)
+    every = partial(in_blocks, source, unsaid)
+    blocks = partial(complete, every, missing, source.named_cells)
     simple = scale == "none" and missing == "error" and not source.text_names
 
     def keep(block: Block) -> tuple[tuple[str, Any, int], Stored | None]:

@@ -55,11 +55,6 @@ def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) ->
     return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
 
 
-def folds_of(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> list[Split]:
-    """The numbers of the rows to fit on and to measure on, for every fold."""
-    return [*splits_of(fold_of_rows(kind, y, cv, seed, groups), cv)]
-
-
 class FitRows(Iterable[tuple[Any, np.ndarray]]):
     """Blocks (X, y), filled in and scaled, that can be asked for again and again.
 
@@ -116,8 +111,9 @@ class InMemory(FitRows):
             yield replace(self, **some, cv=cv, groups=groups)
 
     def splits(self) -> list[Split]:
-        """The numbers of the rows of every fold."""
-        return folds_of(self.kind, self.y, self.cv, self.seed, self.groups)
+        """The numbers of the rows to fit on and to measure on, for every fold."""
+        folds = fold_of_rows(self.kind, self.y, self.cv, self.seed, self.groups)
+        return [*splits_of(folds, self.cv)]
 
     def fit(self, estimator: Any, searched: bool = False) -> Any:
         """The estimator, fitted to all rows."""

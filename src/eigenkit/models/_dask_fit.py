@@ -128,8 +128,8 @@ def fit_on_cluster(
     estimator = found.make(**(params or {})).fit(blocks)
     features = learn_features(source, lambda: [next(iter(source.blocks(64)))])
     features = replace(features, n_numbers=int(estimator.n_features_in_))
-    bad = (Skipped() if bad is None else bad).with_more(blocks.skipped)
-    how = how_fitted(source, pattern, estimator, int(blocks.n_rows), skipped=bad)
+    source.skipped = (Skipped() if bad is None else bad).with_more(blocks.skipped)
+    how = how_fitted(source, pattern, estimator, int(blocks.n_rows))
     linear = on_top(found, blocks.target, classifier, blocks, estimator)
     return Model(found.name, features, estimator, linear, blocks.target, how)
 

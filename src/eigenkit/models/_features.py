@@ -334,7 +334,13 @@ def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
     """What columns are divided by; empty for no scaling."""
     if scale == "none":
         return np.empty(0)
-    found = deviations(parts) if scale == "standard" else _largest(parts)
+    if scale == "standard":
+        found: Any = deviations(parts)
+    else:
+        found = 0.0
+        for X in parts:
+            top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
+            found = np.fmax(found, np.ravel(as_dense(top)).astype(np.float64))
     return np.where(found > 0, found, 1.0)  # the scale of a column without values is NaN
 
 
@@ -350,11 +356,3 @@ def _means(parts: Iterable[Any], d: int) -> np.ndarray:
             total += np.nansum(X, axis=0)
             count += np.sum(~np.isnan(X), axis=0)
     return total / np.maximum(count, 1)
-
-
-def _largest(parts: Iterable[Any]) -> np.ndarray:
-    found: Any = 0.0
-    for X in parts:
-        top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
-        found = np.fmax(found, np.ravel(as_dense(top)))
-    return np.asarray(found, dtype=np.float64)

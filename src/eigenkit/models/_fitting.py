@@ -108,7 +108,7 @@ class Fit:
         if self.task == "classes":
             source.take_labels_as_words()
         if self.stream:
-            parts = in_blocks(source, self.tick)
+            parts: Callable[[], Iterable[Block]] = partial(in_blocks, source, self.tick)
         else:
             whole = (self.data or read(source, lambda n: self.tick("reading", n))).block()
             parts = lambda: [whole]  # noqa: E731

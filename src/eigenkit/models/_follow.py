@@ -194,7 +194,7 @@ class Follower:
             after = begin if last is None else last  # there may be blank lines in between
             how = self._n_passed, self.stream.estimator, self.stream.on_error == "skip"
             rows = Arrivals(self._layout, text, after, end, *how)
-            mark = None if path == "-" else _mark_of(crc32(text, before))
+            mark = None if path == "-" else f"all {crc32(text, before):08x}"
             self.stream.feed(rows, position=end, after=after, mark=mark, sound=rows.sound)
         self._n_passed += text.count(b"\n")
         self._sum = crc32(lines, self._sum)
@@ -226,7 +226,8 @@ class Follower:
             self._layout = self._found(_first(path))
             self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
         self._ends, mark = _ends(path, position), self.stream.mark or ""
-        if n_bytes == position and mark.startswith("all ") and mark != _mark_of(self._sum):
+        # Earlier marks did not begin with "all".
+        if n_bytes == position and mark.startswith("all ") and mark != f"all {self._sum:08x}":
             raise self._changed()
 
     def _changed(self) -> FileError:
@@ -279,11 +280,6 @@ def _rows_of(model: Model) -> str:
         checksum = crc32(np.asarray(numbers, dtype=np.float64).tobytes(), checksum)
     features = counted(model.features.n_features, "feature")
     return f"rows of {features} and {len(model.target.names)} {model.target.kind}, {checksum:08x}"
-
-
-def _mark_of(checksum: int) -> str:
-    """The mark of a file by the checksum of all that was taken in; earlier marks had no "all"."""
-    return f"all {checksum:08x}"
 
 
 def _ends(path: str, end: int) -> str:

@@ -116,8 +116,6 @@ class Arrivals:
         X, y = stacked([X for X, _ in parts]), np.concatenate([y for _, y in parts])
         return X, y, self.layout.model.target.in_parts()
 
-    # -- where something is wrong ------------------------------------------------------
-
     def sound(self) -> tuple[Any, list[tuple[int, ValueError]]]:
         """The batch without its bad rows; for each of them, where it ends and what is wrong.
 

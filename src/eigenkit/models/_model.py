@@ -145,19 +145,13 @@ class Model:
 
 
 def how_fitted(
-    source: Source,
-    path: str,
-    estimator: Any,
-    n_rows: int,
-    missing: str = "error",
-    skipped: Skipped | None = None,
+    source: Source, path: str, estimator: Any, n_rows: int, missing: str = "error"
 ) -> dict[str, Any]:
     """What every model file says about how it was made, if nothing was chosen or scaled."""
     plain = (bool, int, float, str, type(None))
     params = estimator.get_params(deep=False)
-    skipped = source.skipped if skipped is None else skipped
     return {
-        **({"skipped": skipped.told()} if source.options.on_error == "skip" else {}),
+        **({"skipped": source.skipped.told()} if source.options.on_error == "skip" else {}),
         "data": path.replace("\\", "/").rsplit("/", 1)[-1],
         "found": {k: v for k, v in source.found.items() if v is not None},
         "told": source.options.told(),
