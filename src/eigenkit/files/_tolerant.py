@@ -33,7 +33,10 @@ class Tolerant(Source):
     if the options say so, also those about rows that can be read, but not fitted.
     """
 
-    bad: Any = ()
+    def __init__(self, origin: Any, options: Reading) -> None:
+        self.bad: list[Any] = []
+        super().__init__(origin, options)
+        self.bad = []  # the first lines are read again with all others
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The good rows, which are the same in every pass."""
@@ -70,11 +73,6 @@ class Tolerant(Source):
 
 class TolerantTable(Tolerant, Delimited):
     """CSV and TSV. A quote that is never closed spoils no other row."""
-
-    def __init__(self, origin: Origin, options: Reading) -> None:
-        self.bad = []
-        super().__init__(origin, options)
-        self.bad = []  # the first lines are read again with all others
 
     def _delimiter(self, lines: list[str]) -> str:
         """The delimiter of all lines, or else of the first that is not blank."""
@@ -194,7 +192,6 @@ class TolerantPairs(Tolerant, SvmLight):
     """Lines of svmlight."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.bad = []
         super().__init__(origin, options)
         self._whole = None  # bad rows are counted by the pass that gives the good ones
 
