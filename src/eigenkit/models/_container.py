@@ -335,7 +335,7 @@ def _object(tree: Any, arrays: Any) -> Any:
         return cls(**state)
     params, given = set(cls._get_param_names()), signature(cls.__init__).parameters
     state = {name: v for name, v in state.items() if name not in RETIRED - params}
-    state = {name: given[name].default for name in ADDED & params} | state
+    state |= {name: given[name].default for name in sorted(ADDED & params - set(state))}
     _check_names(cls, params, state)
     intake = state.get("_intake_")
     if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):
