@@ -47,19 +47,15 @@ _PASSING = 4
 
 @dataclass
 class Data:
-    """A whole file: features, columns of text, and labels as they stand in it.
-
-    ``rows`` are the numbers of the rows in the file, where some were left out, ``kept`` the cells
-    of columns that were asked for as they are.
-    """
+    """A whole file: features, columns of text, and labels as they stand in it."""
 
     X: Any
     text: dict[str, list[str]]
     labels: Any
     source: Source
     found: dict[str, Any] = field(default_factory=dict)
-    rows: np.ndarray | None = None
-    kept: dict[str, list[str]] = field(default_factory=dict)
+    rows: np.ndarray | None = None  # their numbers in the file, where some were left out
+    kept: dict[str, list[str]] = field(default_factory=dict)  # cells of columns, as they are
 
     def block(self) -> Block:
         """All rows as one block."""

@@ -233,16 +233,13 @@ def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A method with its parameters, and which of them cross-validation chooses.
-
-    ``alphas`` are those to choose from, or a function of X that gives them; ``components`` is
-    "cv" if their number is chosen.
-    """
+    """A method with its parameters, and which of them cross-validation chooses."""
 
     method: Method
     params: dict[str, Any]
+    # Those to choose from, or a function of X that gives them.
     alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None
-    components: str | None = None
+    components: str | None = None  # "cv" if their number is chosen
 
     def made(self, rows: Any) -> tuple[Any, dict[str, Any]]:
         """The estimator with the best settings, not yet fitted, and a record of the search."""
