@@ -91,10 +91,9 @@ class Arff(Delimited):
         self.sparse = first.lstrip().startswith("{")
 
     def _numeric(self, j: int) -> bool:
-        kind = self.types[j]
-        if kind.lower() in _NUMERIC:
-            return True
-        return bool(_values(kind)) and all(fits(float, v) for v in _values(kind))
+        values = _values(self.types[j])
+        listed = bool(values) and all(fits(float, value) for value in values)
+        return listed or self.types[j].lower() in _NUMERIC
 
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files._cells import fits
 from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._streams import Origin
 from eigenkit.numerics.compiled import NUMBER, read_table
@@ -163,11 +164,7 @@ class SvmLight(Source):
                 "raise it with --max-features.",
                 line=line,
             )
-        try:
-            fine = np.isfinite(float(value)) and "_" not in value
-        except ValueError:
-            fine = False
-        if not fine:
+        if not fits(float, value) or not np.isfinite(float(value)) or "_" in value:
             raise self.error(f"{shown(value)} is not a finite number.", line=line, column=index)
         return int(index)
 

@@ -213,12 +213,8 @@ class TolerantPairs(Tolerant, SvmLight):
         return found
 
 
-_READERS: dict[str, Any] = {
-    "csv": TolerantTable,
-    "tsv": TolerantTable,
-    "arff": TolerantArff,
-    "svmlight": TolerantPairs,
-}
+_READERS: dict[str, Any] = dict.fromkeys(("csv", "tsv"), TolerantTable)
+_READERS |= {"arff": TolerantArff, "svmlight": TolerantPairs}
 
 
 def tolerant_reader(kind: str, strict: Any) -> Any:
