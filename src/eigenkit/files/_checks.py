@@ -184,7 +184,14 @@ def repeated_rows(block: Block, groups: np.ndarray | None) -> int:
     labels = [] if block.labels is None else [block.labels]
     if isinstance(block.labels, np.ndarray):
         labels = list(block.labels.T)
-    seen = _of_numbers(block.X)
+    # A sum over the entries of every row, each hashed together with its column.
+    if sparse.issparse(X := block.X):
+        ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
+        seen = np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
+    else:
+        starts, places = range(0, len(X), _AT_ONCE), np.arange(X.shape[1])
+        sums = [_entries(X[i : i + _AT_ONCE], places).sum(axis=1, dtype=np.uint64) for i in starts]
+        seen = np.concatenate(sums)
     for key, cells in enumerate([*block.text.values(), *labels], start=2):
         seen += _entries(_codes(cells), np.array([-key]))  # a number that no column has
     distinct, which = np.unique(seen, return_inverse=True)
@@ -198,16 +205,6 @@ def _codes(cells: Iterable[Any]) -> np.ndarray:
     """Cells as numbers of their distinct values."""
     place: dict[Any, int] = {}
     return np.array([place.setdefault(cell, len(place)) for cell in cells], dtype=np.int64)
-
-
-def _of_numbers(X: Any) -> np.ndarray:
-    """A sum over the entries of every row, each hashed together with its column."""
-    if sparse.issparse(X):
-        ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
-        return np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
-    starts, places = range(0, len(X), _AT_ONCE), np.arange(X.shape[1])
-    sums = [_entries(X[i : i + _AT_ONCE], places).sum(axis=1, dtype=np.uint64) for i in starts]
-    return np.concatenate(sums)
 
 
 def _entries(values: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -114,11 +114,12 @@ class SvmLight(Source):
             if label is not None:
                 labels.append(label)
                 rests.append(rest)
-        pairs = self._pairs(rests)
-        if pairs is None:
+        found = read_pairs(b"\n".join(rests))
+        most = self.options.max_features
+        if found is None or np.any(found[:, 0] > most) or not np.isfinite(found[:, 1]).all():
             self._explain(first, lines)
         counts = np.fromiter((rest.count(b":") for rest in rests), np.int64, len(rests))
-        indices, values = pairs
+        indices, values = found[:, 0].astype(np.int64), found[:, 1].astype(self.options.dtype)
         row = np.repeat(np.arange(len(counts)), counts)
         # In most files indices increase, which is quick to see.
         if np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
@@ -127,16 +128,8 @@ class SvmLight(Source):
                 self._explain(first, lines)
         return Pairs(labels, indices, values, counts)
 
-    def _pairs(self, rests: list[bytes]) -> Any:
-        """Indices and values, or None if anything about them is wrong."""
-        found = read_pairs(b"\n".join(rests))
-        if found is None or np.any(found[:, 0] > self.options.max_features):
-            return None
-        if not np.all(np.isfinite(found[:, 1])):
-            return None
-        return found[:, 0].astype(np.int64), found[:, 1].astype(self.options.dtype)
-
-    def _explain(self, first: int, lines: list[bytes]) -> None:
+    def _explain(self, first: int, lines: list[bytes]) -> NoReturn:
+        """Say which line is wrong, and why."""
         for number, line in enumerate(lines, start=first):
             words = line.split(b"#")[0].split()
             seen: set[int] = set()
