@@ -148,8 +148,7 @@ def guess_format(origin: Origin) -> str:
         raise FileError(origin.path, "it is a Python pickle, which can run code: it is not read.")
     if head.startswith(b"EIGENKIT"):
         raise FileError(origin.path, "it is a model file, not data.")
-    name = re.sub(r"\.(gz|bz2)$", "", origin.path.lower())
-    by_name = _SUFFIXES.get(Path(name).suffix)
+    by_name = _SUFFIXES.get(Path(re.sub(r"\.(gz|bz2)$", "", origin.path.lower())).suffix)
     if by_name in ("npz", "parquet"):
         raise FileError(origin.path, f"it does not begin like a {by_name} file: it is damaged.")
     if by_name or ARFF.match(head):

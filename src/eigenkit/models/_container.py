@@ -299,8 +299,7 @@ def _strings(tree: Any, arrays: Any) -> Any:
     cells, shape = tree["v"], tree.get("shape")
     if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
         raise TreeError("an array of text holds something else")
-    dtype = object if tree["t"] == "objects" else str
-    return np.array(cells, dtype=dtype).reshape(shape)
+    return np.array(cells, dtype=object if tree["t"] == "objects" else str).reshape(shape)
 
 
 def _csr(tree: Any, arrays: Any) -> Any:

@@ -134,9 +134,6 @@ def fit_on_cluster(
     return Model(found.name, features, estimator, linear, blocks.target, how)
 
 
-# -- parts ------------------------------------------------------------------------------
-
-
 def blocks_of(
     client: Any, parts: Any, y: Any, classes: Any, options: Reading, *, by_name: bool = False
 ) -> DaskBlocks:

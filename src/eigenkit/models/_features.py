@@ -140,8 +140,7 @@ class Features:
 
     def feature_names(self) -> list[str]:
         """Names of the columns of X, for people."""
-        base = self.index_base
-        names = self.names or [str(j + base) for j in range(self.n_numbers)]
+        names = self.names or [str(j + self.index_base) for j in range(self.n_numbers)]
         return [*names, *(name for column in self.text for name in column.feature_names())]
 
     def expected(self, labels: tuple[str, ...]) -> Expected:

@@ -143,8 +143,7 @@ class Fit:
             "views": list(self.views),
         }
         if isinstance(rows, InMemory) and rows.groups is not None:
-            n = len(np.unique(rows.groups))
-            how["groups"] = {"column": self.source.group_name, "n": n}
+            how["groups"] = {"column": self.source.group_name, "n": len(np.unique(rows.groups))}
         return how
 
 
@@ -204,8 +203,7 @@ class InBlocks(FitRows):
         y = np.concatenate([y for _, y in rows])
         for train, test in rows.folds(self.cv, of=fold_of_rows(self.kind, y, self.cv, self.seed)):
             if self.prepare.learns:
-                parts = partial(map, itemgetter(0), train)
-                made = self.prepare.learned(parts, self.shape[1])
+                made = self.prepare.learned(partial(map, itemgetter(0), train), self.shape[1])
                 train, test = train.map(made), test.map(made)
             yield train, test
 

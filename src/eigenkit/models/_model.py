@@ -279,8 +279,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
     for _, model in others:
         merged.merge(_relabelled(model, names))
     if not keep_rows:
-        sums = merged._intake_.moments.without_rows(*merged._kind())
-        merged._intake_ = Intake.of(merged, sums)
+        merged._intake_ = Intake.of(merged, merged._intake_.moments.without_rows(*merged._kind()))
     target = replace(first.target, names=names)
     if first.target.columns == first.target.names:
         target = replace(target, columns=names)
