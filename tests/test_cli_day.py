@@ -22,7 +22,7 @@ from eigenkit.cli._console import Forecast, _in_other_letters, _Lines, table
 from eigenkit.estimators.registry import find
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
-from eigenkit.models._fit_rows import folds_of
+from eigenkit.models._choosing import InMemory
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)
@@ -448,7 +448,7 @@ def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, me
     X, y = rows.drop(columns="species").to_numpy(), rows["species"].to_numpy(dtype=object)
     for l in {1, 2, n}:
         found = []
-        for train, test in folds_of("classes", y, 5, 0):
+        for train, test in InMemory("classes", y, y, 5, 0).splits():
             model = find(method).make(n_components=l).fit(X[train], y[train])
             scores = model.predict_proba(X[test])
             found += [

@@ -37,9 +37,8 @@ from eigenkit import (
     SparsePLS,
 )
 from eigenkit.data import LocalPasses
-from eigenkit.models._dask_blocks import INSIDE_BYTES, TASK_BYTES, ClusterPasses
+from eigenkit.models._dask_blocks import INSIDE_BYTES, TASK_BYTES, ClusterPasses, sum_of
 from eigenkit.models._dask_fit import _settings, connected
-from eigenkit.models._dask_worker import sum_of
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -248,17 +247,17 @@ def test_what_is_wrong_is_said_at_once(client):
 )
 def test_a_file_is_tried_again_where_the_disk_fails(error, tries, tmp_path, monkeypatch):
     from eigenkit.files import Reading
-    from eigenkit.models import _dask_worker
+    from eigenkit.models import _dask_fit
 
     def fails(*_):
         _TRIES.append("file")
         raise error
 
     _TRIES.clear()
-    monkeypatch.setattr(_dask_worker, "PAUSE", 0.0)
-    monkeypatch.setattr(_dask_worker, "open_file", fails)
+    monkeypatch.setattr(_dask_fit, "PAUSE", 0.0)
+    monkeypatch.setattr(_dask_fit, "open_file", fails)
     with pytest.raises(type(error), match=str(error)):
-        _dask_worker.looked("a.csv", Reading())
+        _dask_fit.looked("a.csv", Reading())
     assert len(_TRIES) == tries
 
 
@@ -272,7 +271,7 @@ def test_a_time_out_of_a_part_is_its_error(client):
 
 
 def test_too_many_numbers_in_one_part(client, monkeypatch):
-    monkeypatch.setattr("eigenkit.models._dask_worker.MOST_STORED", 10)
+    monkeypatch.setattr("eigenkit.models._dask_fit.MOST_STORED", 10)
     with pytest.raises(ValueError, match="more than 10: make smaller parts"):
         LDA().fit(RowBlocks.from_dask(client, [dask.delayed(_part)(0)]))
 
@@ -532,8 +531,7 @@ def test_workers_know_the_sizes_of_sparse_parts():
     code = (
         "from dask.sizeof import sizeof; from scipy import sparse; "
         "from eigenkit.models import _dask_fit as made; "
-        "from eigenkit.models._dask_worker import checked_part; "
-        "part = made._sized(checked_part, (sparse.eye_array(50000, format='csr'), None)); "
+        "part = made._sized(made.checked_part, (sparse.eye_array(50000, format='csr'), None)); "
         "print(sizeof(part))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -36,7 +36,7 @@ from eigenkit.files._cells import written_with
 from eigenkit.files._svmlight import read_pairs
 from eigenkit.files._writing import safe_cell
 from eigenkit.models import RowBlocks, fit_model
-from eigenkit.models._features import drop_missing
+from eigenkit.models._features import complete
 
 NUMBERS = np.array([[1.5, -2.0, 3e10], [0.0, 4.25, -1e-7], [7.0, 8.0, 9.0]])
 
@@ -875,14 +875,15 @@ def test_a_missing_class_is_no_class(tmp_path: Path, word: str) -> None:
     data = get(path, labels=("class",))
     with pytest.raises(FileError, match="row 3 has no class"):
         target_of(path, data.labels, ["class"])
-    left = drop_missing(data.block())
+    (left,) = complete(lambda: [data.block()], "drop", ())
     assert set(left.labels) == {"a", "b", "none"}
     assert len(left) == 23
 
 
 def test_a_missing_number_is_dropped_with_its_row(tmp_path: Path) -> None:
     path = Path(_classes(tmp_path / "a.csv", ["1.5", "2.5", "NA"]))
-    assert len(drop_missing(get(path, labels=("class",)).block())) == 20
+    block = get(path, labels=("class",)).block()
+    assert [len(left) for left in complete(lambda: [block], "drop", ())] == [20]
 
 
 # -- writing ----------------------------------------------------------------------------

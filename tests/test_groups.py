@@ -18,7 +18,7 @@ from eigenkit.evaluation.classifiers import LinearSVM
 from eigenkit.evaluation.samples import make_splits, read_samples
 from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha
 from eigenkit.models import ComponentsCV, load
-from eigenkit.models._fit_rows import InMemory
+from eigenkit.models._choosing import InMemory
 
 PATIENTS, VISITS = 24, 6
 LABELS = ["--labels", "dx", "-m", "lda"]

@@ -60,6 +60,13 @@ def test_every_method_survives_its_file_bit_for_bit(tmp_path: Path, method: str,
         better_than_guesses(model, kind)
 
 
+@pytest.mark.parametrize("method", ["lda", "opls"])
+def test_a_model_that_was_read_is_written_as_it_was(tmp_path: Path, method: str) -> None:
+    save(fitted(tmp_path, method), tmp_path / "a.ek")
+    save(load(tmp_path / "a.ek"), tmp_path / "b.ek")
+    assert (tmp_path / "a.ek").read_bytes() == (tmp_path / "b.ek").read_bytes()
+
+
 def better_than_guesses(model: Model, kind: str) -> None:
     found, _ = model.predict("", Block(X))
     truth = TARGETS[kind]

@@ -16,7 +16,7 @@ from eigenkit import OrthonormalizedPLS, PLSRegression
 from eigenkit.evaluation import auto_alphas, evaluate
 from eigenkit.files import Reading, open_file, read
 from eigenkit.models import ComponentsCV, Preparation, fit_model
-from eigenkit.models._fit_rows import folds_of
+from eigenkit.models._choosing import InMemory
 
 ALPHAS = [0.1, 5.0, 50.0]
 
@@ -51,7 +51,7 @@ def fitted(path: str, method: str, **options: Any) -> dict[str, Any]:
 def test_quality_is_measured_without_a_look_at_the_rows_left_out(rows: Any) -> None:
     path, X, y = rows
     found = fitted(path, "opls", params={"alpha": 5.0})["quality"]["mean"]
-    folds = folds_of("numbers", y, 5, 0)
+    folds = InMemory("numbers", y, y, 5, 0).splits()
     assert found == pytest.approx(fold_by_fold(OrthonormalizedPLS(alpha=5.0), X, y, folds))
 
 
@@ -59,7 +59,7 @@ def test_quality_is_measured_without_a_look_at_the_rows_left_out(rows: Any) -> N
 def test_alpha_is_chosen_without_a_look_at_the_rows_left_out(rows: Any, stream: bool) -> None:
     path, X, y = rows
     found = fitted(path, "opls", alphas=ALPHAS, cv=3, stream=stream)["alpha_search"]
-    folds = folds_of("numbers", y, 3, 0)
+    folds = InMemory("numbers", y, y, 3, 0).splits()
     right = [fold_by_fold(OrthonormalizedPLS(alpha=a), X, y, folds) for a in ALPHAS]
     np.testing.assert_allclose(found["mean_score"], right, rtol=1e-8)
 
@@ -69,7 +69,7 @@ def test_components_are_chosen_without_a_look_at_the_rows_left_out(rows: Any, st
     path, X, y = rows
     found = fitted(path, "pls", components="cv", cv=3, stream=stream)["component_search"]
     assert found["values"] == [1, 2, 3]
-    folds = folds_of("numbers", y, 3, 0)
+    folds = InMemory("numbers", y, y, 3, 0).splits()
     tried = [PLSRegression(n_components=l, scale=False) for l in found["values"]]
     right = [fold_by_fold(estimator, X, y, folds) for estimator in tried]
     np.testing.assert_allclose(found["mean_score"], right, rtol=1e-6)
@@ -90,7 +90,7 @@ def test_what_is_chosen_is_chosen_again_to_say_how_good_it_is(
     path, X, y = rows
     found = fitted(path, method, **options)["quality"]
     scores = []
-    for train, test in folds_of("numbers", y, 5, 0):
+    for train, test in InMemory("numbers", y, y, 5, 0).splits():
         parts = [str(tmp_path / f"{name}.csv") for name in ("train", "test")]
         for part, own in zip(parts, (train, test), strict=True):
             table = np.column_stack([X, y])[own]
@@ -183,7 +183,7 @@ def test_compare_chooses_components_without_a_look_at_the_rows_left_out(
     assert len([n for n in sizes if n < 18]) == 3 * 4
     chosen = search.choose(X, y, prepare)
     kept = [PLSRegression(n_components=l, scale=False) for l in (1, 2, 3)]
-    scores = [fold_by_fold(each, X, y, folds_of("numbers", y, 4, 0)) for each in kept]
+    scores = [fold_by_fold(each, X, y, InMemory("numbers", y, y, 4, 0).splits()) for each in kept]
     assert chosen.n_components == 1 + int(np.argmax(scores))
 
 

@@ -112,7 +112,7 @@ def test_the_command_line_takes_patterns_and_blocks(tmp_path, rng):
 
 
 def test_many_columns_go_through_the_scratch_file(tmp_path, rng, monkeypatch):
-    monkeypatch.setattr("eigenkit.models._fit_rows._FEW", 10)
+    monkeypatch.setattr("eigenkit.models._fitting._FEW", 10)
     y = np.arange(90) % 3
     X = sparse.csr_array((rng.random((90, 40)) < 0.2) * 1.0)
     for i in range(3):

@@ -210,7 +210,7 @@ def test_pairs(stream, frame, tmp_path):
     assert dirty.X.shape == clean.X.shape == (N, 3)
     assert (dirty.X != clean.X).nnz == 0
     assert dirty.labels == clean.labels
-    found = dirty.source.bad_rows()
+    found = dirty.source.skipped
     assert [error.line for error in found.first] == list(range(CUT + 2, CUT + 7))
 
 

@@ -78,6 +78,11 @@ def check_numbers(name: str, value: Any) -> list[float]:
     return [check_real(name, number) for number in given]
 
 
+def time_of(seconds: float) -> str:
+    """A time in words."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
 def counted(n: int, word: str) -> str:
     """A number and its noun, in the plural where there are several.
 

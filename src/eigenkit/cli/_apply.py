@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -200,7 +201,7 @@ def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
 def _told_in_blocks(model: Model, source: Source) -> tuple[Any, Any, Any]:
     """The same for a file too large for memory, of which nothing else is kept."""
     with progress("reading") as advance:
-        blocks = in_blocks(source, _data.counting(advance))
+        blocks = partial(in_blocks, source, _data.counting(advance))
         rows = complete(blocks, model.features.missing, model.features.categorical)
         parts = [_told(model, source, block) for block in rows if len(block)]
     labels, told, S = zip(*parts, strict=True)

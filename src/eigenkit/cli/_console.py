@@ -328,7 +328,7 @@ class Forecast:
 
     def roughly(self, low: float, high: float, rows: int) -> None:
         """A first guess, from a trial on a few rows."""
-        from eigenkit.models._fit_rows import time_of
+        from eigenkit.shell import time_of
 
         if high > self.worth_saying:
             times = " to ".join(dict.fromkeys(map(time_of, (low, high))))
@@ -352,7 +352,7 @@ class Forecast:
         whole_part = steps * self.parts >= total
         if self.said or steps < 1 or not (whole_part or spent > self.enough):
             return
-        from eigenkit.models._fit_rows import time_of
+        from eigenkit.shell import time_of
 
         self.said = True
         left = spent * (total - done) / steps

@@ -40,7 +40,7 @@ def fit(given: o.Given) -> Result:
     with keeping(checkpoint), progress("fitting") as advance, hinting():
         told = {"tick": _data.counting(advance), "say": saying()}
         model = fit_model(source, found.name, data=whole, stream=whole is None, **how, **told)
-    bad = source.bad_rows()
+    bad = source.skipped
     lines = [_data.found_line(data, source.found), *_inspect.outcome_lines(bad, model)]
     lines += _inspect.quality_lines(model)
     if checkpoint is not None and model.linear is not None and model.linear.kind == "svm":

@@ -62,8 +62,6 @@ class Arff(Delimited):
             "columns": len(self.names),
         }
 
-    # -- the header --------------------------------------------------------------------
-
     def _read_header(self) -> None:
         self.names = []
         self.types: list[str] = []
@@ -93,15 +91,15 @@ class Arff(Delimited):
         self.sparse = first.lstrip().startswith("{")
 
     def _numeric(self, j: int) -> bool:
-        kind = self.types[j]
-        if kind.lower() in _NUMERIC:
-            return True
-        return bool(_values(kind)) and all(fits(float, v) for v in _values(kind))
+        values = _values(self.types[j])
+        listed = bool(values) and all(fits(float, value) for value in values)
+        return listed or self.types[j].lower() in _NUMERIC
 
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
             return ()
         ignored = self._pick(items_of(options.ignore, self.names), "--ignore")
+        left_out = {self.names[j] for j in ignored}
         beside = Path(re.sub(r"\.arff(\.gz|\.bz2)?$", ".xml", self.path))
         count = re.search(r"-C\s+(-?[0-9]{1,9})(?![0-9])", self.relation)
         listed: Sequence[str] = ()
@@ -112,31 +110,26 @@ class Arff(Delimited):
         elif count is not None:
             n = int(count[1])
             listed = self.names[:n] if n > 0 else self.names[n:]
-        left_out = {self.names[j] for j in ignored}
         return tuple(name for name in listed if name not in left_out)
 
-    # -- the rows ----------------------------------------------------------------------
-
-    def _blocks(self, n_rows: int) -> Iterator[Block]:
+    def _texts(self, n_rows: int) -> Iterator[tuple[int, bytes]]:
         lines = Lines(self.origin, self.encoding)
         lines.skip(self.data_line)
-        while True:
-            first, block = lines.take(n_rows)
-            if not block:
-                return
-            rows = without_lines(block, "%")
-            found = None if self.sparse else self._quickly((first, rows))
-            slowly = self._sparse if self.sparse else self._slowly
-            parsed = slowly(first, split_lines(rows)) if found is None else found
-            if len(parsed):
-                yield parsed
+        while (found := lines.take(n_rows))[1]:
+            yield found[0], without_lines(found[1], "%")
+
+    def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
+        return None if self.sparse else super()._quickly(lines)
+
+    def _slowly(self, first: int, lines: list[str]) -> Block:
+        return self._sparse(first, lines) if self.sparse else super()._slowly(first, lines)
 
     def _sparse(self, first: int, lines: list[str]) -> Block:
         place = {j: p for p, j in enumerate(self.roles.features)}
         indices: list[int] = []
         values: list[float] = []
         indptr, places = [0], []
-        others: list[dict[int, str]] = []
+        rows: list[dict[int, str]] = []
         for number, line in enumerate(lines, start=first):
             if not line.strip():
                 continue
@@ -146,20 +139,18 @@ class Arff(Delimited):
                     indices.append(place[j])
                     values.append(self._number(number, j, cell))
             indptr.append(len(indices))
-            others.append({j: cell for j, cell in pairs.items() if j not in place})
+            rows.append(pairs)
             places.append(number)
-        X = sparse.csr_array(
-            (np.array(values, self.options.dtype), np.array(indices, np.int32), indptr),
-            shape=(len(others), len(place)),
-        )
+        parts = np.array(values, self.options.dtype), np.array(indices, np.int32), indptr
+        X = sparse.csr_array(parts, shape=(len(rows), len(place)))
         X.sort_indices()
         absent = {j: self._default(j) for j in {*self.roles.categorical, *self.roles.kept}}
-        text, kept = (
-            {self.names[j]: [row.get(j, absent.get(j, "")) for row in others] for j in columns}
-            for columns in (self.roles.text, self.roles.kept)
-        )
-        cells = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in others]
-        return Block(X, text, self._labels(cells, places), kept)
+        cells = {
+            j: [row.get(j, absent.get(j, "")) for row in rows]
+            for j in {*self.roles.text, *self.roles.kept}
+        }
+        labels = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in rows]
+        return self._block(X, cells, self._labels(labels, places))
 
     def _pairs(self, line: int, text: str) -> dict[int, str]:
         if not text.startswith("{") or not text.endswith("}"):

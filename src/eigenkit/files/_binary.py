@@ -45,13 +45,9 @@ class Npz(Source):
         self._labels = self._find_labels()
         self.found = {"format": "npz", "sparse": self._prefix is not None, "columns": self.shape[1]}
 
-    # -- what is there -----------------------------------------------------------------
-
     def _find_X(self) -> None:
-        self._prefix: str | None = None
-        for prefix in ("X_", ""):
-            if all(prefix + part in self._members for part in _CSR):
-                self._prefix = prefix
+        whole = (p for p in ("", "X_") if all(p + part in self._members for part in _CSR))
+        self._prefix = next(whole, None)
         if self._prefix is not None:
             shape = self._array(self._prefix + "shape").ravel()
             if shape.size != 2 or shape.dtype.kind not in "iu" or shape.min() < 0:
@@ -112,8 +108,6 @@ class Npz(Source):
                 return written
         return labels
 
-    # -- arrays ------------------------------------------------------------------------
-
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
         """The bytes of one array."""
@@ -148,43 +142,39 @@ class Npz(Source):
             flat = np.frombuffer(stream.read(info.file_size), dtype=dtype)
             return flat.reshape(shape, order="F" if fortran else "C")
 
-    # -- reading -----------------------------------------------------------------------
-
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         if self.shape[0] == 0:
             raise self.error("X has no rows.")
         start = 0
-        for X in self._dense_blocks(n_rows) if self._prefix is None else self._csr_blocks(n_rows):
-            n, labels = X.shape[0], self._labels
-            if labels is None:
-                yield Block(X)
-            elif labels.dtype.kind == "U":
-                yield Block(X, labels=labels[start : start + n].ravel().tolist())
-            else:
-                yield Block(X, labels=labels[start : start + n].reshape(n, -1).astype(float))
+        for X in self._rows(n_rows):
+            n, labels = X.shape[0], None
+            if self._labels is not None:
+                some = self._labels[start : start + n]
+                words = some.dtype.kind == "U"
+                labels = some.ravel().tolist() if words else some.reshape(n, -1).astype(float)
+            yield Block(X, labels=labels)
             start += n
 
-    def _dense_blocks(self, n_rows: int) -> Iterator[np.ndarray]:
+    def _rows(self, n_rows: int) -> Iterator[Any]:
+        starts = range(0, self.shape[0], n_rows)
+        if self._prefix is not None:
+            data, indices, indptr, _ = (self._array(f"{self._prefix}{part}") for part in _CSR)
+            X = checked_csr(self.path, data.astype(self.options.dtype), indices, indptr, self.shape)
+            yield from [X] if len(starts) == 1 else (X[i : i + n_rows] for i in starts)
+            return
         with self._member("X") as stream:
             _, fortran, dtype = self._header("X", stream)
             if dtype.kind not in "biuf":
                 raise self.error(f"array 'X' holds {dtype}, not plain numbers.")
             if not fortran:
                 width = self.shape[1] * dtype.itemsize
-                for start in range(0, self.shape[0], n_rows):
+                for start in starts:
                     n = min(n_rows, self.shape[0] - start)
                     rows = np.frombuffer(stream.read(n * width), dtype).reshape(n, -1)
                     yield rows.astype(self.options.dtype)
                 return
         X = self._array("X")
-        for start in range(0, self.shape[0], n_rows):
-            yield X[start : start + n_rows].astype(self.options.dtype)
-
-    def _csr_blocks(self, n_rows: int) -> Iterator[Any]:
-        data, indices, indptr, _ = (self._array(f"{self._prefix}{part}") for part in _CSR)
-        X = checked_csr(self.path, data.astype(self.options.dtype), indices, indptr, self.shape)
-        for start in range(0, self.shape[0], n_rows):
-            yield X[start : start + n_rows] if self.shape[0] > n_rows else X
+        yield from (X[i : i + n_rows].astype(self.options.dtype) for i in starts)
 
 
 def checked_csr(path: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
@@ -229,11 +219,13 @@ class Parquet(Table):
         if options.words:
             self.take_labels_as_words()
         self._check()
-        types, kinds = self.arrow.types, self._schema.types
-        dates = [j for j in self.roles.features if types.is_temporal(kinds[j])]
-        truth = [j for j in self.roles.features if types.is_boolean(kinds[j])]
-        here: dict[int, str | None] = dict.fromkeys(dates, "date")
-        kinds = self._settle_kinds(here | dict.fromkeys(truth, "yes or no"))
+        here: dict[int, str | None] = {}
+        for j in self.roles.features:
+            if self.arrow.types.is_temporal(self._schema.types[j]):
+                here[j] = "date"
+            elif self.arrow.types.is_boolean(self._schema.types[j]):
+                here[j] = "yes or no"
+        kinds = self._settle_kinds(here)
         self.found = {"format": "parquet", "columns": len(self.names), "kinds": kinds}
 
     def _check(self) -> None:

@@ -63,8 +63,6 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
     Exactly three digits follow the last mark between thousands, so that 418,10 is not a number
     with --thousands ","; groups before it may have two digits, as in India.
 
-    Examples
-    --------
     >>> written_with(",", ".")("1.234,5")
     1234.5
     """
@@ -105,8 +103,6 @@ def as_day(cell: str) -> float:
     Points stand after the day and the month wherever they are used. 01/02/1970 is refused: it is
     another day in Boston than in London.
 
-    Examples
-    --------
     >>> as_day("1970-01-02"), as_day("1970-01-01 12:00"), as_day("2.1.1970")
     (1.0, 0.5, 1.0)
     """
@@ -153,8 +149,6 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
 def how_to_write(cell: str) -> str:
     """How to rewrite a cell that is a date or number in another notation; "" for others.
 
-    Examples
-    --------
     >>> how_to_write("31.12.2024")
     'write dates as YYYY-MM-DD'
     >>> how_to_write("45 %"), how_to_write("red 3")
@@ -190,8 +184,6 @@ def _numeric(cell: str) -> bool:
 def as_class(cell: str) -> str:
     """The name of a class, or "" if it is missing; "none" is a name like any other.
 
-    Examples
-    --------
     >>> [as_class(cell) for cell in ("red ", "NA", "none")]
     ['red', '', 'none']
     """
@@ -204,37 +196,27 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
 
     It may be ``certain`` that they are classes and not numbers.
 
-    Examples
-    --------
     >>> may_be_else(["41", "42"], 3, False)
     'are numbers: if they measure something, give --task numbers.'
     >>> may_be_else(["a", "b"], 3, True)
     'for 3 rows: is this the column of labels?'
     """
-    found = _may_be_sets(names) or ("" if certain else _may_be_numbers(names, n))
-    few = n < _FEW_ROWS * len(names)
-    return found or (f"for {n} rows: is this the column of labels?" if few else "")
-
-
-def _may_be_sets(names: Sequence[str]) -> str:
     for mark in ";|,/ ":
         parts = {part.strip() for name in names for part in name.split(mark)}
         several = sum(mark in name.strip() for name in names)
         if 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
             labels = f"look like sets of {len(parts)} labels"
             return f"{labels}: if they are, give --label-separator {mark!r}."
-    return ""
-
-
-def _may_be_numbers(names: Sequence[str], n: int) -> str:
-    if all(map(is_number, names)):
-        few = n < _FEW_EQUAL * len(names)
-        return "are numbers: if they measure something, give --task numbers." if few else ""
-    marks = marks_of(*names)
-    if marks or all(_WITH_UNIT.fullmatch(name) for name in names):
-        how = f"give {marks}" if marks else "write them without units"
-        return f"look like numbers: if they are, {how}."
-    return ""
+    if not certain and all(map(is_number, names)):
+        if n < _FEW_EQUAL * len(names):
+            return "are numbers: if they measure something, give --task numbers."
+    elif not certain:
+        marks = marks_of(*names)
+        if marks or all(_WITH_UNIT.fullmatch(name) for name in names):
+            how = f"give {marks}" if marks else "write them without units"
+            return f"look like numbers: if they are, {how}."
+    few = n < _FEW_ROWS * len(names)
+    return f"for {n} rows: is this the column of labels?" if few else ""
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
@@ -245,8 +227,6 @@ def split_labels(cell: str, separator: str) -> tuple[str, ...]:
 def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
     """The mark between known names in one of the strange ones.
 
-    Examples
-    --------
     >>> separator_in(["red|big", "new"], ["red", "old"])
     '|'
     """
@@ -258,8 +238,6 @@ def separator_in(strange: Iterable[str], names: Iterable[str]) -> str | None:
 def is_code(cell: str) -> bool:
     """Whether digits are a name: as a number, 007 would be 7, and float64 rounds above 2^53.
 
-    Examples
-    --------
     >>> [is_code(cell) for cell in ("007", "7", "0", "0.5", "9007199254740993")]
     [True, False, False, False, True]
     """
@@ -337,8 +315,6 @@ def _asked(path: Any, options: Reading, name: str) -> str | None:
 def marks_of(*cells: str) -> str:
     """The fewest options with which the cells would be numbers; empty if there are none.
 
-    Examples
-    --------
     >>> marks_of("2,040.92"), marks_of("7,5", "1.234,5"), marks_of("red")
     ('--thousands comma', '--decimal comma --thousands point', '')
     >>> marks_of("1,234")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
@@ -131,8 +131,6 @@ def halved(
 ) -> list[Any]:
     """The results of ``test`` for parts of the rows, without the rows that it refuses.
 
-    Examples
-    --------
     >>> def no_three(rows):
     ...     if 3 in rows:
     ...         raise ValueError("a three")
@@ -186,7 +184,14 @@ def repeated_rows(block: Block, groups: np.ndarray | None) -> int:
     labels = [] if block.labels is None else [block.labels]
     if isinstance(block.labels, np.ndarray):
         labels = list(block.labels.T)
-    seen = _of_numbers(block.X)
+    # A sum over the entries of every row, each hashed together with its column.
+    if sparse.issparse(X := block.X):
+        ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
+        seen = np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
+    else:
+        starts, places = range(0, len(X), _AT_ONCE), np.arange(X.shape[1])
+        sums = [_entries(X[i : i + _AT_ONCE], places).sum(axis=1, dtype=np.uint64) for i in starts]
+        seen = np.concatenate(sums)
     for key, cells in enumerate([*block.text.values(), *labels], start=2):
         seen += _entries(_codes(cells), np.array([-key]))  # a number that no column has
     distinct, which = np.unique(seen, return_inverse=True)
@@ -200,16 +205,6 @@ def _codes(cells: Iterable[Any]) -> np.ndarray:
     """Cells as numbers of their distinct values."""
     place: dict[Any, int] = {}
     return np.array([place.setdefault(cell, len(place)) for cell in cells], dtype=np.int64)
-
-
-def _of_numbers(X: Any) -> np.ndarray:
-    """A sum over the entries of every row, each hashed together with its column."""
-    if sparse.issparse(X):
-        ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
-        return np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
-    starts, places = range(0, len(X), _AT_ONCE), np.arange(X.shape[1])
-    sums = [_entries(X[i : i + _AT_ONCE], places).sum(axis=1, dtype=np.uint64) for i in starts]
-    return np.concatenate(sums)
 
 
 def _entries(values: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -226,19 +221,13 @@ def _mixed(bits: np.ndarray) -> np.ndarray:
 
 def _few_are_possible(block: Block) -> bool:
     """Whether the columns have too few values for many more different rows than there are."""
-    possible = 1
-    numbers = (len(np.unique(column)) for column in _columns_in(block.X))
+    possible, columns = 1, block.X.T
+    if sparse.issparse(block.X):
+        A = sparse.csc_array(block.X)
+        columns = (np.append(A.data[begin:end], 0.0) for begin, end in pairwise(A.indptr))
+    numbers = (len(np.unique(column)) for column in columns)
     for n in chain(numbers, (len({*cells}) for cells in block.text.values())):
         possible *= n
         if possible > _ROOM * len(block):
             return False
     return True
-
-
-def _columns_in(X: Any) -> Iterator[Any]:
-    if not sparse.issparse(X):
-        yield from X.T
-        return
-    A = sparse.csc_array(X)
-    for begin, end in pairwise(A.indptr):
-        yield np.append(A.data[begin:end], 0.0)

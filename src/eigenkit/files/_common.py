@@ -21,8 +21,6 @@ _IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
 def composed(text: str) -> str:
     """The text with every letter as one character: some systems write é as e and an accent.
 
-    Examples
-    --------
     >>> composed("e\\u0301te\\u0301") == "\\u00e9t\\u00e9"
     True
     """
@@ -259,18 +257,14 @@ class Source(ABC):
         """What is wrong with this file."""
         return FileError(self.path, problem, line=line, column=column)
 
-    def bad_rows(self) -> Skipped:
-        """What was skipped in the last pass."""
-        return self.skipped
-
     def no_rows(self, otherwise: str) -> FileError:
         """The error that nothing is left: because all rows are bad, or for another reason."""
-        bad = self.bad_rows()
-        if not bad.n:
+        if not self.skipped.n:
             return self.error(otherwise)
-        first = bad.first[0]
+        first = self.skipped.first[0]
         where = "" if first.line is None else f" at line {first.line}"
-        return self.error(f"all of its {bad.n} rows are bad, the first{where}: {first.problem}")
+        n = self.skipped.n
+        return self.error(f"all of its {n} rows are bad, the first{where}: {first.problem}")
 
     def take_labels_as_numbers(self) -> None:
         """From now on, words among them are errors, in all files."""

@@ -7,7 +7,6 @@ refuse is read row by row, which is slower, but can say which line and column is
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,32 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.files._cells import (
-    IN_WORDS,
-    KINDS,
-    Convert,
-    as_class,
-    find_marks,
-    fits,
-    hold_codes,
-    is_missing,
-    is_whole,
-    kind_of,
-    looks_like_header,
-    marks_of,
-    split_labels,
-    written_with,
-)
+from eigenkit.files import _cells, _streams
 from eigenkit.files._common import Block, Reading, check_unique
 from eigenkit.files._errors import FileError
 from eigenkit.files._roles import Table, are_names
-from eigenkit.files._streams import (
-    Lines,
-    Origin,
-    guess_encoding,
-    split_lines,
-    without_lines,
-)
 from eigenkit.numerics.compiled import NOTHING, NUMBER, TEXT, after_lines, read_table
 from eigenkit.numerics.threads import ahead
 from eigenkit.shell import shown
@@ -59,17 +36,17 @@ class Delimited(Table):
 
     _quoting: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, origin: Origin, options: Reading) -> None:
+    def __init__(self, origin: _streams.Origin, options: Reading) -> None:
         super().__init__(origin.path, options)
         self.origin = origin
-        self.encoding = guess_encoding(origin, options)
-        lines = split_lines(self._sample(Lines(origin, self.encoding)))
+        self.encoding = _streams.guess_encoding(origin, options)
+        lines = _streams.split_lines(self._sample(_streams.Lines(origin, self.encoding)))
         self.delimiter = self._delimiter(lines)
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
             raise self.error("it holds no rows.")
-        self.decimal, self.thousands = find_marks(self.path, rows, self.delimiter, options)
-        self.convert = written_with(self.decimal, self.thousands)
+        self.decimal, self.thousands = _cells.find_marks(self.path, rows, self.delimiter, options)
+        self.convert = _cells.written_with(self.decimal, self.thousands)
         self._name_columns(rows)
         kinds = self._find_kinds(rows[self.header :])
         self.found = {
@@ -85,15 +62,11 @@ class Delimited(Table):
             "like_labels": list(self.roles.like_labels),
         }
 
-    def _without_comments(self, text: bytes) -> bytes:
-        mark = self.options.comment
-        return without_lines(text, mark) if mark else text
-
-    def _sample(self, lines: Lines) -> bytes:
+    def _sample(self, lines: _streams.Lines) -> bytes:
         """The first lines, and more of them until two are no comments."""
-        text = self._without_comments(lines.take(_SAMPLE)[1])
+        text, mark = b"", self.options.comment
         while b"\n" not in text.strip() and (more := lines.take(_SAMPLE)[1]):
-            text += self._without_comments(more)
+            text += _streams.without_lines(more, mark)
         return text
 
     # -- finding out -------------------------------------------------------------------
@@ -118,7 +91,7 @@ class Delimited(Table):
             first += [""] * more
         elif more == 1:  # as R writes tables: the row names have no name
             first = ["", *first]
-        guess = are_names(first, self.options) or looks_like_header([first, *rows[1:]])
+        guess = are_names(first, self.options) or _cells.looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else [f"c{j + 1}" for j in range(len(first))]
         n = len(first)  # without columns at the end that have neither a name nor content
@@ -137,17 +110,17 @@ class Delimited(Table):
         strange: dict[str, list[str]] = {}
         for j in self.roles.features:
             cells = [row[j] for row in rows if j < len(row)]
-            if all(map(is_missing, cells)):
+            if all(map(_cells.is_missing, cells)):
                 here[j] = None
-            elif 2 * sum(not fits(self.convert, cell) for cell in cells) > len(cells):
-                here[j] = kind_of(cells)
+            elif 2 * sum(not _cells.fits(self.convert, cell) for cell in cells) > len(cells):
+                here[j] = _cells.kind_of(cells)
                 strange |= {self.names[j]: cells} if here[j] is None else {}
         if strange:
             raise self._not_numbers(strange)
         first = rows[0] if self.header and len(rows) > 2 else []
         numbers = [first[j] for j in self.roles.features if j not in here and j < len(first)]
-        units = [cell for cell in numbers if not is_missing(cell)]
-        fine = not units or any(fits(self.convert, cell) for cell in units)
+        units = [cell for cell in numbers if not _cells.is_missing(cell)]
+        fine = not units or any(_cells.fits(self.convert, cell) for cell in units)
         if not fine and self.options.on_error != "skip":
             raise self.error(
                 f"the row below the names holds no number ({shown(', '.join(units))[1:-1]}), but "
@@ -163,52 +136,50 @@ class Delimited(Table):
         columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
         words = []
         for j, cells in columns.items():
-            numbers = all(fits(self.convert, cell) for cell in cells)
-            if len(labels) > 1 and not numbers and kind_of(cells) == "yes or no":
+            numbers = all(_cells.fits(self.convert, cell) for cell in cells)
+            if len(labels) > 1 and not numbers and _cells.kind_of(cells) == "yes or no":
                 self.kinds[j] = "yes or no"
-            codes = len(labels) == 1 and hold_codes(set(cells), len(cells))
-            if codes or not all(fits(self._convert(j), cell) for cell in cells):
+            codes = len(labels) == 1 and _cells.hold_codes(set(cells), len(cells))
+            if codes or not all(_cells.fits(self._convert(j), cell) for cell in cells):
                 words.append(j)
         if len(labels) > 1 and (words or split):
-            marks, first = marks_of(*(c for j in words for c in columns[j])), (words or labels)[0]
+            marks = _cells.marks_of(*(c for j in words for c in columns[j]))
             ways = "name one column of text, and --label-separator if cells hold several labels"
             ways = f"give {marks}" if marks and words else ways
             what = f"several label columns must hold numbers, or yes and no: {ways}."
-            raise self.error(what, column=self.names[first])
+            raise self.error(what, column=self.names[(words or labels)[0]])
         if words or split:
             self.numeric_labels = False
         elif self.options.words:
             self.take_labels_as_words()
-        if self.numeric_labels and len(labels) == 1 and all(map(is_whole, columns[labels[0]])):
-            self._watched = {labels[0]}
+        whole = (all(map(_cells.is_whole, cells)) for cells in columns.values())
+        if self.numeric_labels and len(labels) == 1 and all(whole):
+            self._watched = {*labels}
 
-    def _convert(self, j: int) -> Convert:
+    def _convert(self, j: int) -> _cells.Convert:
         """The function from the cells of a column to numbers."""
-        return KINDS[self.kinds[j]] if j in self.kinds else self.convert
+        return _cells.KINDS[self.kinds[j]] if j in self.kinds else self.convert
 
     # -- reading -----------------------------------------------------------------------
 
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         for (first, text), found in ahead(self._quickly, self._texts(n_rows)):
-            parsed = self._slowly(first, split_lines(text)) if found is None else found
+            parsed = self._slowly(first, _streams.split_lines(text)) if found is None else found
             parsed.share = self.origin.share(len(text))
             if len(parsed):
                 yield parsed
 
     def _texts(self, n_rows: int) -> Iterator[tuple[int, bytes]]:
         """The number of the first line and the text of every block, without the header."""
-        lines = Lines(self.origin, self.encoding)
+        lines = _streams.Lines(self.origin, self.encoding)
         skip = self.header
         while (found := lines.take(n_rows))[1]:
-            first, text = found[0], self._without_comments(found[1])
-            if skip and text.isspace():  # nothing but comments yet
-                continue
+            first, text = found[0], _streams.without_lines(found[1], self.options.comment)
             if skip:
-                one_by_one = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="\n")
-                reader = csv.reader(one_by_one, delimiter=self.delimiter)
-                while _is_empty(next(reader)):
-                    pass
-                n = reader.line_num
+                rows = self._rows(first, _streams.split_lines(text))
+                n = next((line + 1 - first for line, row in rows if row), 0)
+                if not n:  # nothing but comments yet
+                    continue
                 first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False
             yield first, text
 
@@ -222,7 +193,7 @@ class Delimited(Table):
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
         words |= self._watched
         kinds = [NUMBER if j in wanted else NOTHING for j in range(len(self.names))]
-        found = self._cells(text, [TEXT if j in words else k for j, k in enumerate(kinds)])
+        found = self._parsed(text, [TEXT if j in words else k for j, k in enumerate(kinds)])
         if found is None:
             return None
         table, columns = found
@@ -243,7 +214,7 @@ class Delimited(Table):
         X = self._features(table).astype(self.options.dtype, copy=False)
         return self._block(X, cells, y)
 
-    def _cells(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
+    def _parsed(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
         """The numbers of the block, and the cells of its columns of text."""
         if self.thousands is not None or (self._quoting and TEXT in kinds):
             return None
@@ -253,7 +224,8 @@ class Delimited(Table):
                 return found
         if self.decimal != ".":
             return None
-        load = partial(np.loadtxt, split_lines(text), delimiter=self.delimiter, comments=None)
+        lines = _streams.split_lines(text)
+        load = partial(np.loadtxt, lines, delimiter=self.delimiter, comments=None)
         texts = [j for j, kind in enumerate(kinds) if kind == TEXT]
         try:
             table = load(ndmin=2)
@@ -293,7 +265,7 @@ class Delimited(Table):
         block = self._block(X[: len(rows)], cells, labels)
         return replace(block, lines=np.array(places, dtype=np.int64))
 
-    def _block(self, X: np.ndarray, cells: dict[int, list[str]], labels: Any) -> Block:
+    def _block(self, X: Any, cells: dict[int, list[str]], labels: Any) -> Block:
         text = {self.names[j]: cells[j] for j in self.roles.text}
         return Block(X, text, labels, {self.names[j]: cells[j] for j in self.roles.kept})
 
@@ -330,8 +302,8 @@ class Delimited(Table):
         try:
             return self._convert(j)(cell)
         except ValueError:
-            marks = "" if j in self.kinds else marks_of(cell)
-            may_be_class, what = [j] == self.roles.labels, IN_WORDS[self.kinds.get(j)]
+            marks = "" if j in self.kinds else _cells.marks_of(cell)
+            may_be_class, what = [j] == self.roles.labels, _cells.IN_WORDS[self.kinds.get(j)]
             hint = ", or give --task classes if labels are names" if may_be_class else ""
             hint = f", or give {marks} if numbers are written like that" if marks else hint
             raise self.error(
@@ -357,15 +329,15 @@ class Delimited(Table):
         if self.numeric_labels:
             if self._watched:
                 self._watch(row[0] for row in cells)
-            return np.array(
-                [
-                    [self._number(line, j, c) for j, c in zip(self.roles.labels, row, strict=True)]
-                    for line, row in zip(places, cells, strict=True)
-                ]
-            ).reshape(len(cells), len(self.roles.labels))
+            numbers = [
+                self._number(line, j, cell)
+                for line, row in zip(places, cells, strict=True)
+                for j, cell in zip(self.roles.labels, row, strict=True)
+            ]
+            return np.array(numbers, dtype=float).reshape(len(cells), len(self.roles.labels))
         if self.options.label_separator is None:
-            return [as_class(row[0]) for row in cells]
-        return [split_labels(row[0], self.options.label_separator) for row in cells]
+            return [_cells.as_class(row[0]) for row in cells]
+        return [_cells.split_labels(row[0], self.options.label_separator) for row in cells]
 
 
 def _are_empty(rows: list[list[str]], begin: int) -> bool:

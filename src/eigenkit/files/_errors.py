@@ -71,17 +71,7 @@ _OF_A_ROW = re.compile(r"\brow \d+")
 
 @contextmanager
 def hinting() -> Iterator[None]:
-    """Errors about one row say that it can be left out; line 1 may hold the names.
-
-    Examples
-    --------
-    >>> with hinting():
-    ...     raise FileError("a.csv", "2 cells, where the first row has 3: complete it.", line=7)
-    Traceback (most recent call last):
-    ...
-    eigenkit.files._errors.FileError: a.csv, line 7: 2 cells, where the first row has 3: complete \
-it, or leave such rows out with --on-error skip.
-    """
+    """Errors about one row say that it can be left out; line 1 may hold the names."""
     try:
         yield
     except FileError as error:
@@ -99,16 +89,7 @@ _OPTION = re.compile(
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Errors that name options of the command line name arguments instead.
-
-    Examples
-    --------
-    >>> with python_words():
-    ...     raise FileError("a.csv", "it has gaps: give --missing mean.")
-    Traceback (most recent call last):
-    ...
-    eigenkit.files._errors.FileError: a.csv: it has gaps: give missing='mean'.
-    """
+    """Errors that name options (--missing mean) name arguments instead (missing='mean')."""
     try:
         yield
     except FileError as error:
@@ -130,15 +111,7 @@ _TOLD, _MOST = 100, 20
 
 @dataclass
 class Skipped:
-    """Bad rows that were left out: how many, from which files, why, and the first ones.
-
-    Examples
-    --------
-    >>> skipped = Skipped()
-    >>> skipped.extend([FileError("a.csv", "'x' is not a number.", line=3)])
-    >>> skipped.told()["reasons"]
-    [{'n': 1, 'reason': '… is not a number', 'first': 'a.csv, line 3'}]
-    """
+    """Bad rows that were left out: how many, from which files, why, and the first ones."""
 
     n: int = 0
     files: Counter[str] = field(default_factory=Counter)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +31,10 @@ _READERS = {
 }
 FORMATS = tuple(_READERS)
 _SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
+    **{f".{kind}": kind for kind in FORMATS},
     ".tab": "tsv",
     ".svm": "svmlight",
-    ".svmlight": "svmlight",
     ".libsvm": "svmlight",
-    ".arff": "arff",
-    ".npz": "npz",
-    ".parquet": "parquet",
     ".pq": "parquet",
 }
 # ARFF: comments and blank lines may come first.
@@ -53,19 +47,15 @@ _PASSING = 4
 
 @dataclass
 class Data:
-    """A whole file: features, columns of text, and labels as they stand in it.
-
-    ``rows`` are the numbers of the rows in the file, where some were left out, ``kept`` the cells
-    of columns that were asked for as they are.
-    """
+    """A whole file: features, columns of text, and labels as they stand in it."""
 
     X: Any
     text: dict[str, list[str]]
     labels: Any
     source: Source
     found: dict[str, Any] = field(default_factory=dict)
-    rows: np.ndarray | None = None
-    kept: dict[str, list[str]] = field(default_factory=dict)
+    rows: np.ndarray | None = None  # their numbers in the file, where some were left out
+    kept: dict[str, list[str]] = field(default_factory=dict)  # cells of columns, as they are
 
     def block(self) -> Block:
         """All rows as one block."""
@@ -158,8 +148,7 @@ def guess_format(origin: Origin) -> str:
         raise FileError(origin.path, "it is a Python pickle, which can run code: it is not read.")
     if head.startswith(b"EIGENKIT"):
         raise FileError(origin.path, "it is a model file, not data.")
-    name = re.sub(r"\.(gz|bz2)$", "", origin.path.lower())
-    by_name = _SUFFIXES.get(Path(name).suffix)
+    by_name = _SUFFIXES.get(Path(re.sub(r"\.(gz|bz2)$", "", origin.path.lower())).suffix)
     if by_name in ("npz", "parquet"):
         raise FileError(origin.path, f"it does not begin like a {by_name} file: it is damaged.")
     if by_name or ARFF.match(head):
@@ -238,13 +227,9 @@ class ManyFiles(Source):
             self.take_labels_as_words()
         self.mixed = len(numeric) > 1
 
-    def bad_rows(self) -> Skipped:
-        """Of all files."""
-        return reduce(Skipped.with_more, (s.bad_rows() for s in self.sources), Skipped())
-
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows of all files; sparse ones, as wide as their highest feature, get one width."""
-        width = max(source.n_features for source in self.sources)
+        width, skipped = max(source.n_features for source in self.sources), Skipped()
         for source in self.sources:
             kinds = self.label_kinds.setdefault(source.path, {})
             for block in source.blocks(n_rows):
@@ -257,6 +242,8 @@ class ManyFiles(Source):
                 self.n_rows[source.path] = block.start + len(block)
                 if self.mixed:
                     kinds.update(by_kind(block.labels))
+            skipped.with_more(source.skipped)
+        self.skipped = skipped
 
 
 # -- all rows -----------------------------------------------------------------------------
@@ -338,24 +325,23 @@ class _Rows:
 
     def add(self, X: Any, share: float) -> None:
         """Append some rows, which are a share of the file."""
-        end, self.share = self.n + X.shape[0], self.share + share
+        begin, options = self.n, self.source.options
+        self.n, self.share = begin + X.shape[0], self.share + share
         if sparse.issparse(X):
             self.bytes += X.data.nbytes + X.indices.nbytes
-            self.source.options.check_size(self.source.path, self.bytes)
+            options.check_size(self.source.path, self.bytes)
             self.sparse.append(X)
-            self.n = end
             return
-        self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
-        if self.dense is None or end > len(self.dense):
+        row_bytes = X.shape[1] * X.itemsize
+        options.check_size(self.source.path, self.n * row_bytes)
+        if self.dense is None or self.n > len(self.dense):
             # For as many rows as the file seems to hold; unused memory costs nothing.
-            guess = 1.02 * end / self.share if self.share else 1.5 * self.n
-            most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
-            room = max(end, int(min(guess, most))), X.shape[1]
+            guess = 1.02 * self.n / self.share if self.share else 1.5 * begin
+            room = max(self.n, int(min(guess, options.max_bytes // max(row_bytes, 1)))), X.shape[1]
             if self.dense is None:
                 self.dense = np.empty(room, X.dtype)
             self.dense.resize(room, refcheck=False)  # realloc moves pages, not numbers
-        self.dense[self.n : end] = X
-        self.n = end
+        self.dense[begin : self.n] = X
 
     def finish(self) -> Any:
         """The matrix."""

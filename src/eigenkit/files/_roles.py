@@ -11,14 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse
 
-from eigenkit.files._cells import (
-    MARKED,
-    how_to_write,
-    is_code,
-    is_missing,
-    is_number,
-    marks_of,
-)
+from eigenkit.files import _cells
 from eigenkit.files._common import Expected, Reading, Source, composed, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import shown
@@ -76,13 +69,13 @@ class Table(Source):
         """The error about all columns that hold text, with what to add to the command."""
         names = list(columns)
         # With other marks than ours, cells that look like numbers to us may be those at fault.
-        strange = {n: next(filterfalse(is_number, columns[n]), columns[n][0]) for n in names}
+        strange = {n: next(filterfalse(_cells.is_number, columns[n]), columns[n][0]) for n in names}
         what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
         if len(names) == 1:
             what, them = f"column {shown(names[0])} holds text ({shown(strange[names[0]])})", "it"
-        hints = {name: how_to_write(cell) for name, cell in strange.items()}
-        marked = [n for n in names if not hints[n] and MARKED.fullmatch(strange[n].strip())]
-        marks = marks_of(*(cell for name in marked for cell in columns[name]))
+        hints = {name: _cells.how_to_write(cell) for name, cell in strange.items()}
+        marked = [n for n in names if not hints[n] and _cells.MARKED.fullmatch(strange[n].strip())]
+        marks = _cells.marks_of(*(cell for name in marked for cell in columns[name]))
         if marked and (marks or marked == names):
             example, options = shown(strange[marked[0]]), marks or "--decimal or --thousands"
             hint = f"if {example} is a number, give {options}"
@@ -98,8 +91,6 @@ class Table(Source):
             f"{what}: {', '.join(steps)}, name {them} with --labels, or leave {them} out with "
             "--ignore."
         )
-
-    # -- which column is what ----------------------------------------------------------
 
     def _roles_given(self) -> Roles:
         """The roles that the options say, and what is left as features."""
@@ -135,33 +126,29 @@ class Table(Source):
         A name is more certain than a pattern, and of two patterns that of --ignore counts.
         """
         found: dict[str, list[int]] = {}
-        ignored = items_of(self.options.ignore, self.names)
-        left_out, left_out_by_name = self._pick(ignored, "--ignore"), self._by_name(ignored)
+        left_out = self._pick(items_of(self.options.ignore, self.names), "--ignore")
         for what in ("labels", "text", "categorical", "groups", "index"):
             given = getattr(self.options, what) or ()
             items = [given] if isinstance(given, str) else items_of(given, self.names)
-            columns, sure = self._pick(items, f"--{what}"), self._by_name(items)
-            for j in sorted(sure & left_out_by_name):
+            columns = self._pick(items, f"--{what}")
+            for j in sorted(j for j, by_name in columns.items() if by_name and left_out.get(j)):
                 raise self._twice(j, what, "ignore")
-            found[what] = [j for j in columns if j in sure or j not in left_out]
+            found[what] = [j for j, by_name in columns.items() if by_name or j not in left_out]
             if columns and not found[what]:
                 raise self.error(f"--ignore leaves out all columns that --{what} names.")
-        return found, left_out
-
-    def _by_name(self, items: Iterable[str]) -> set[int]:
-        """The columns given by name or position, and not by a pattern."""
-        return {*self._pick([i for i in items if i in self.names or not glob.has_magic(i)], "")}
+        return found, list(left_out)
 
     def _twice(self, j: int, one: str, other: str) -> FileError:
         name = shown(self.names[j])
         return self.error(f"column {name} is named by --{one} and by --{other}: choose one.")
 
-    def _pick(self, wanted: Iterable[str], what: str) -> list[int]:
-        """Positions of the columns named, by name, pattern or position."""
-        found: list[int] = []
+    def _pick(self, wanted: Iterable[str], what: str) -> dict[int, bool]:
+        """Columns by name, pattern or position; whether each is named by more than a pattern."""
+        found: dict[int, bool] = {}
         names = [*map(composed, self.names)]
         for item in map(composed, wanted):
             hits = [j for j, name in enumerate(names) if name == item]
+            by_name = bool(hits) or not glob.has_magic(item)
             hits = hits or [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
             position = int(item) if _POSITION.fullmatch(item) else 0
             if not hits and 1 <= abs(position) <= len(names):
@@ -169,13 +156,9 @@ class Table(Source):
             if not hits:
                 near = difflib.get_close_matches(item, names, n=1)
                 why = f"no column is named {shown(item)} ({what})"
-                hint = (
-                    f"did you mean {shown(near[0])}?"
-                    if near
-                    else f"the columns are {listed(names)}."
-                )
-                raise self.error(f"{why}: {hint}")
-            found += [j for j in hits if j not in found]
+                hint = f"did you mean {shown(near[0])}?" if near else ""
+                raise self.error(f"{why}: {hint or f'the columns are {listed(names)}.'}")
+            found |= {j: by_name or found.get(j, False) for j in hits}
         return found
 
     def _roles_in(self, model: Expected) -> Roles:
@@ -200,7 +183,7 @@ class Table(Source):
         absent = [name for name in wanted if name not in found]
         if absent:
             hint = "" if self.header else "; if its first row holds names, give --header"
-            if self.header and all(map(is_number, self.names)):
+            if self.header and all(map(_cells.is_number, self.names)):
                 hint = "; if its first row holds no names, give --no-header"
             raise self.error(
                 f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
@@ -241,9 +224,10 @@ def are_names(first: Sequence[str], options: Reading) -> bool:
     if model is None:
         given = (options.labels, options.text, options.ignore, options.categorical)
         wanted = {*items_of(chain(*given), first), options.index, options.groups}
-        return any(c in wanted and not is_missing(c) and not _POSITION.fullmatch(c) for c in first)
+        sure = (cell for cell in first if cell in wanted and not _POSITION.fullmatch(cell))
+        return not all(map(_cells.is_missing, sure))
     known = [*(model.features or ()), *model.text]
-    if any(c in {*known, *model.labels, *options.keep} and not is_number(c) for c in first):
+    if any(c in {*known, *model.labels, *options.keep} and not _cells.is_number(c) for c in first):
         return True
     there = {*map(_spelt, first)}
     return 2 * len(there & {*map(_spelt, known)}) > len(known) and len(there) == len(first)
@@ -251,7 +235,7 @@ def are_names(first: Sequence[str], options: Reading) -> bool:
 
 def _spelt(name: str) -> str:
     """A name, with numbers in one spelling: 1100.0 and 1100 are the same wavelength."""
-    plain = is_number(name) and not is_missing(name) and not is_code(name)
+    plain = _cells.is_number(name) and not _cells.is_missing(name) and not _cells.is_code(name)
     return f"{float(name):.17g}" if plain else composed(name)
 
 

@@ -43,10 +43,7 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "pa
 
 
 class Origin:
-    """A file on disk, or standard input kept in a temporary file, to be opened repeatedly.
-
-    Or a ``text`` that is to be read in place of the file.
-    """
+    """A file, standard input kept in a temporary file, or a ``text``: to be opened repeatedly."""
 
     errors = "strict"  # what decoding does about bytes that are not text
 
@@ -222,8 +219,10 @@ def split_lines(text: bytes) -> list[str]:
     return list(io.StringIO(text.decode()))
 
 
-def without_lines(text: bytes, mark: str) -> bytes:
-    """The text, with empty lines in place of those that begin with a mark."""
+def without_lines(text: bytes, mark: str | None) -> bytes:
+    """The text, with empty lines in place of those that begin with a mark, if there is one."""
+    if not mark:
+        return text
     begin = mark.encode(errors="surrogateescape")
     return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files._cells import fits
 from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._streams import Origin
 from eigenkit.numerics.compiled import NUMBER, read_table
@@ -22,13 +24,23 @@ _PAIR_PER_LINE = bytes.maketrans(b" \t\r\v\f", b"\n\n\n\n\n")
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
 
+class Pairs(NamedTuple):
+    """Some rows: their labels, and the pairs of all, one row after the other."""
+
+    labels: list[tuple[str, ...]]
+    indices: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray  # pairs of every row
+    lines: np.ndarray | None = None  # of the rows in the file, if they may be needed
+
+
 class SvmLight(Source):
     """A svmlight file; see :func:`eigenkit.files.open_file`."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         super().__init__(origin.path, options)
         self.origin = origin
-        self._whole: list[Any] | None = None  # what was parsed to find the shape
+        self._whole: list[Pairs] | None = None  # what was parsed to find the shape
         model, base = options.expected, options.index_base
         if model is not None:
             self.index_base, self.n_features = model.index_base, model.n_features
@@ -55,22 +67,18 @@ class SvmLight(Source):
         lowest, highest, total = self.options.max_features, -1, 0
         whole = []
         for part in self._pieces():
-            indices = part[1]
-            if len(indices):
-                lowest = min(lowest, int(indices.min()))
-                highest = max(highest, int(indices.max()))
+            lowest = int(part.indices.min(initial=lowest))
+            highest = int(part.indices.max(initial=highest))
             if not self.options.stream:
-                total += indices.nbytes + part[2].nbytes
+                total += part.indices.nbytes + part.values.nbytes
                 self.options.check_size(self.path, total)
                 whole.append(part)
         self._whole = None if self.options.stream else whole
         return lowest, highest
 
-    # -- reading -----------------------------------------------------------------------
-
     def _blocks(self, n_rows: int) -> Iterator[Block]:
         kept, self._whole = self._whole, None  # memory for one pass only
-        for labels, indices, values, counts in self._pieces() if kept is None else kept:
+        for labels, indices, values, counts, lines in self._pieces() if kept is None else kept:
             columns = indices - self.index_base
             self._check_known(columns)
             small = max(self.n_features, len(values)) < 2**31
@@ -80,9 +88,10 @@ class SvmLight(Source):
             X.sum_duplicates()
             for start in range(0, len(labels), n_rows):
                 part = slice(start, start + n_rows)
-                yield Block(X[part] if len(labels) > n_rows else X, labels=labels[part])
+                block = Block(X[part] if len(labels) > n_rows else X, labels=labels[part])
+                yield block if lines is None else replace(block, lines=lines[part])
 
-    def _pieces(self) -> Iterator[Any]:
+    def _pieces(self) -> Iterator[Pairs]:
         first = 1
         for piece in self.origin.bytes_():
             lines = piece.split(b"\n")
@@ -97,48 +106,34 @@ class SvmLight(Source):
                 f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
             )
 
-    def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
-        """Labels, indices, values, and number of values per row."""
+    def _parse(self, first: int, lines: list[bytes]) -> Pairs:
         labels: list[tuple[str, ...]] = []
         rests: list[bytes] = []
         for line in lines:
-            if b"#" in line:
-                line = line[: line.index(b"#")]
             label, rest = split_label(line)
-            if label is None:
-                continue
-            labels.append(label)
-            rests.append(rest)
-        pairs = self._pairs(rests)
-        if pairs is None:
+            if label is not None:
+                labels.append(label)
+                rests.append(rest)
+        found = read_pairs(b"\n".join(rests))
+        most = self.options.max_features
+        if found is None or np.any(found[:, 0] > most) or not np.isfinite(found[:, 1]).all():
             self._explain(first, lines)
         counts = np.fromiter((rest.count(b":") for rest in rests), np.int64, len(rests))
-        indices, values = pairs
+        indices, values = found[:, 0].astype(np.int64), found[:, 1].astype(self.options.dtype)
         row = np.repeat(np.arange(len(counts)), counts)
         # In most files indices increase, which is quick to see.
         if np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
             order = np.lexsort((indices, row))
             if np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)):
                 self._explain(first, lines)
-        return labels, indices, values, counts
+        return Pairs(labels, indices, values, counts)
 
-    def _pairs(self, rests: list[bytes]) -> Any:
-        """Indices and values, or None if anything about them is wrong."""
-        found = read_pairs(b"\n".join(rests))
-        if found is None or np.any(found[:, 0] > self.options.max_features):
-            return None
-        if not np.all(np.isfinite(found[:, 1])):
-            return None
-        return found[:, 0].astype(np.int64), found[:, 1].astype(self.options.dtype)
-
-    # -- explaining --------------------------------------------------------------------
-
-    def _explain(self, first: int, lines: list[bytes]) -> None:
+    def _explain(self, first: int, lines: list[bytes]) -> NoReturn:
+        """Say which line is wrong, and why."""
         for number, line in enumerate(lines, start=first):
             words = line.split(b"#")[0].split()
-            pairs = words[1:] if words and b":" not in words[0] else words
             seen: set[int] = set()
-            for word in pairs:
+            for word in words[1:] if words and b":" not in words[0] else words:
                 if not word.startswith(b"qid:"):
                     index = self._check_pair(number, word)
                     if index in seen:
@@ -162,17 +157,15 @@ class SvmLight(Source):
                 "raise it with --max-features.",
                 line=line,
             )
-        try:
-            fine = np.isfinite(float(value)) and "_" not in value
-        except ValueError:
-            fine = False
-        if not fine:
+        if not fits(float, value) or not np.isfinite(float(value)) or "_" in value:
             raise self.error(f"{shown(value)} is not a finite number.", line=line, column=index)
         return int(index)
 
 
 def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
-    """The labels before the first pair, and the pairs; None for an empty line."""
+    """The labels before the first pair, and the pairs; None for an empty line or a comment."""
+    if b"#" in line:
+        line = line[: line.index(b"#")]
     words = line.split(None, 1)
     if not words:
         return None, b""
@@ -189,8 +182,6 @@ def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
 def read_pairs(text: bytes) -> np.ndarray | None:
     """The numbers of all pairs (n x 2); None unless every word is digits, a colon and a number.
 
-    Examples
-    --------
     >>> read_pairs(b"1:0.5 3:-2")
     array([[ 1. ,  0.5],
            [ 3. , -2. ]])

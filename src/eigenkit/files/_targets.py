@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from eigenkit.files._cells import is_number, may_be_else, separator_in
+from eigenkit.files._cells import fits, is_number, may_be_else, separator_in
 from eigenkit.files._common import Block, Reading, Source, listed
 from eigenkit.files._errors import FileError
 from eigenkit.shell import counted, shown
@@ -95,7 +95,8 @@ class Target:
 
     def as_read(self, options: Reading) -> Reading:
         """The options, with labels to be read as these were."""
-        words = self.kind == "classes" and not all(map(_plain_number, self.names))
+        plain = (fits(float, name) and name == f"{float(name):.17g}" for name in self.names)
+        words = self.kind == "classes" and not all(plain)
         return replace(options, label_separator=self.separator, words=words, truth=True)
 
 
@@ -165,8 +166,6 @@ def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Whole numbers of a small range are counted, which is many times as quick as sorting.
 
-    Examples
-    --------
     >>> distinct(np.array([3.0, -1.0, 3.0]))
     (array([-1.,  3.]), array([1, 0, 1]))
     """
@@ -203,8 +202,7 @@ def _check_marks(path: Any, labels: np.ndarray, start: int = 0) -> None:
     strange = np.argwhere(~np.isin(labels, (0, 1)))
     if len(strange):
         i, j = strange[0]
-        row = start + i + 1
-        raise FileError(path, f"row {row} has the label {labels[i, j]:g}: give 0 or 1.")
+        raise FileError(path, f"row {start + i + 1} has the label {labels[i, j]:g}: give 0 or 1.")
 
 
 def natural(label: str) -> tuple[int, float, str]:
@@ -212,19 +210,9 @@ def natural(label: str) -> tuple[int, float, str]:
     return (0, float(label), label) if label.isdecimal() else (1, 0.0, label)
 
 
-def _plain_number(name: str) -> bool:
-    """Whether the name is the normal spelling of its number."""
-    try:
-        return name == f"{float(name):.17g}"
-    except ValueError:
-        return False
-
-
 def class_values(names: Sequence[str]) -> np.ndarray:
     """Classes in memory: whole numbers if all of their names are, else the names.
 
-    Examples
-    --------
     >>> class_values(["0", "1"]), class_values(["01", "02"])
     (array([0, 1]), array(['01', '02'], dtype='<U2'))
     """
@@ -260,10 +248,8 @@ def _numbers(path: Any, labels: Any, start: int = 0) -> np.ndarray:
         return labels
     cells = _cells(path, labels, start)
     for i, cell in enumerate(cells, start=start + 1):
-        try:
-            float(cell)
-        except ValueError:
-            raise FileError(path, f"row {i} has the label {shown(cell)}: give a number.") from None
+        if not fits(float, cell):
+            raise FileError(path, f"row {i} has the label {shown(cell)}: give a number.")
     Y = np.array(cells, dtype=float)[:, None]
     check_complete(path, Y, start)
     return Y

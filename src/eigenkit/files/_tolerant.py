@@ -6,7 +6,7 @@ A model knows what its columns hold; without one, most of the first rows tell.
 from __future__ import annotations
 
 import csv
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._errors import FileError, Skipped
 from eigenkit.files._streams import NO_TEXT, Origin
-from eigenkit.files._svmlight import SvmLight, split_label
+from eigenkit.files._svmlight import Pairs, SvmLight, split_label
 from eigenkit.files._targets import join_labels
 
 _NO_TEXT = "it holds a byte that is not text."
@@ -29,27 +29,29 @@ _FEW = 64
 
 
 class Tolerant(Source):
-    """A base class before that of a reader, which collects the errors about bad rows in ``bad``.
-
-    If the options say so, ``blocks`` also skips rows that can be read, but not fitted.
+    """A base class before that of a reader, which collects the errors about bad rows in ``bad``;
+    if the options say so, also those about rows that can be read, but not fitted.
     """
 
-    bad: Any = ()
+    def __init__(self, origin: Any, options: Reading) -> None:
+        self.bad: list[Any] = []
+        super().__init__(origin, options)
+        self.bad = []  # the first lines are read again with all others
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The good rows, which are the same in every pass."""
-        found, skips = Skipped(), self.options.on_error == "skip"
-        if skips:
-            self.bad = []
+        if self.options.on_error != "skip":
+            yield from super().blocks(n_rows)
+            return
+        found, self.bad = Skipped(), []
         for block in super().blocks(n_rows):
-            good = sound(self, block, self.bad) if skips else block
-            if skips:  # those that were bad up to its end, by line
-                found.extend(sorted(self.bad, key=lambda error: error.line or 0))
-                self.bad.clear()
+            good = sound(self, block, self.bad)
+            # Those that were bad up to its end, by line.
+            found.extend(sorted(self.bad, key=lambda error: error.line or 0))
+            self.bad.clear()
             if len(good):
                 yield good
-        if skips:
-            found.extend(self.bad)
+        found.extend(self.bad)
         self.skipped = found
 
     def _good(
@@ -71,13 +73,6 @@ class Tolerant(Source):
 
 class TolerantTable(Tolerant, Delimited):
     """CSV and TSV. A quote that is never closed spoils no other row."""
-
-    _quote = '"'
-
-    def __init__(self, origin: Origin, options: Reading) -> None:
-        self.bad = []
-        super().__init__(origin, options)
-        self.bad = []  # the first lines are read again with all others
 
     def _delimiter(self, lines: list[str]) -> str:
         """The delimiter of all lines, or else of the first that is not blank."""
@@ -112,7 +107,7 @@ class TolerantTable(Tolerant, Delimited):
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
         """A few lines at a time, so that only those near a bad one are read row by row."""
-        if any(self._quote in line for line in lines):
+        if any(self._quoting.get("quotechar", '"') in line for line in lines):
             return self._by_rows(first, lines)
         blocks = []
         for begin in range(0, len(lines), _FEW):
@@ -152,9 +147,10 @@ class TolerantTable(Tolerant, Delimited):
 
     def _end_of_row(self, lines: list[str], begin: int) -> int:
         """The line after a row: the next one, unless well-formed quotes end later."""
-        if lines[begin].count(self._quote) % 2 == 0:
+        quote = self._quoting.get("quotechar", '"')
+        if lines[begin].count(quote) % 2 == 0:
             return begin + 1
-        odd = (i + 1 for i in range(begin + 1, len(lines)) if lines[i].count(self._quote) % 2)
+        odd = (i + 1 for i in range(begin + 1, len(lines)) if lines[i].count(quote) % 2)
         end = next(odd, begin + 1)
         form = {"delimiter": self.delimiter, **self._quoting, "strict": True}
         try:
@@ -179,9 +175,9 @@ def _joined(blocks: list[Block]) -> Block:
 class TolerantArff(TolerantTable, Arff):
     """ARFF, dense or sparse."""
 
-    _quote = "'"
-
-    def _sparse(self, first: int, lines: list[str]) -> Block:
+    def _slowly(self, first: int, lines: list[str]) -> Block:
+        if not self.sparse:
+            return super()._slowly(first, lines)
         block: Block = self._good(first, lines, self._checked_sparse)[0]
         return block
 
@@ -189,48 +185,36 @@ class TolerantArff(TolerantTable, Arff):
         if any(NO_TEXT in line for line in lines):
             raise self.error(_NO_TEXT, line=first)
         places = [i for i, line in enumerate(lines, start=first) if line.strip()]
-        return replace(super()._sparse(first, lines), lines=np.array(places, dtype=np.int64))
+        return replace(self._sparse(first, lines), lines=np.array(places, dtype=np.int64))
 
 
 class TolerantPairs(Tolerant, SvmLight):
     """Lines of svmlight."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.bad = []
-        # The lines of the rows to come, if a model may refuse their labels.
-        self._places = deque[int]()
         super().__init__(origin, options)
         self._whole = None  # bad rows are counted by the pass that gives the good ones
 
-    def _blocks(self, n_rows: int) -> Iterator[Block]:
-        self._places.clear()
-        for block in super()._blocks(n_rows):
-            lines = [self._places.popleft() for _ in range(len(block))] if self._places else None
-            yield replace(block, lines=None if lines is None else np.array(lines))
-
-    def _parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
+    def _parse(self, first: int, lines: list[bytes]) -> Pairs:
         found, lines = self._good(first, lines, self._checked_parse)
-        if self.options.expected is not None:
-            words = (split_label(line.partition(b"#")[0])[0] for line in lines)
-            self._places += [i for i, label in enumerate(words, first) if label is not None]
-        return found[0], found[1], found[2], found[3]
+        if self.options.expected is not None:  # a model may refuse their labels
+            places = [i for i, line in enumerate(lines, first) if split_label(line)[0] is not None]
+            found = found._replace(lines=np.array(places))
+        pairs: Pairs = found
+        return pairs
 
-    def _checked_parse(self, first: int, lines: list[bytes]) -> tuple[Any, Any, Any, Any]:
+    def _checked_parse(self, first: int, lines: list[bytes]) -> Pairs:
         found = super()._parse(first, lines)
         if self.options.expected is not None:
-            self._check_known(found[1] - self.index_base)
-        self._check_base(found[1].min(initial=self.options.max_features))
+            self._check_known(found.indices - self.index_base)
+        self._check_base(found.indices.min(initial=self.options.max_features))
         if self.options.on_error == "skip":
-            check_labels(self, found[0])
+            check_labels(self, found.labels)
         return found
 
 
-_READERS: dict[str, Any] = {
-    "csv": TolerantTable,
-    "tsv": TolerantTable,
-    "arff": TolerantArff,
-    "svmlight": TolerantPairs,
-}
+_READERS: dict[str, Any] = dict.fromkeys(("csv", "tsv"), TolerantTable)
+_READERS |= {"arff": TolerantArff, "svmlight": TolerantPairs}
 
 
 def tolerant_reader(kind: str, strict: Any) -> Any:

@@ -13,10 +13,10 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import numpy as np
 
@@ -84,10 +84,8 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def lock(handle: int) -> bool | None:
-    """Lock a file until it is closed or its process ends.
-
-    False where another one holds it, or the file system has no locks; None where no file can be
-    locked (Windows).
+    """Lock a file until it is closed or its process ends; False where another one holds it, or the
+    file system has no locks, None where no file can be locked (Windows).
     """
     if fcntl is None:
         return None
@@ -143,8 +141,6 @@ def output_format(path: str | Path) -> str:
 def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula, with an apostrophe before it.
 
-    Examples
-    --------
     >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell("a=b"), safe_cell(-5)
     ("'=1+1", '-5', 'a=b', -5)
     """
@@ -170,10 +166,9 @@ def write_table(
     CSV and TSV are written block by block, in which ``keep_formulas`` leaves text that begins with
     = + - @ as it is. The last ``n_labels`` columns are labels, which NPZ keeps apart from X.
     """
-    if kind in ("csv", "tsv"):
-        return _write_delimited(
-            stream, "\t" if kind == "tsv" else ",", names, blocks, keep_formulas
-        )
+    mark = {"csv": ",", "tsv": "\t"}.get(kind)
+    if mark is not None:
+        return _write_delimited(stream, mark, names, blocks, keep_formulas)
     parts = list(blocks)
     columns = [_joined([part[j] for part in parts]) for j in range(len(names))]
     if kind == "npz":
@@ -239,7 +234,7 @@ def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any], n_la
     np.savez_compressed(stream, **text, **arrays)
 
 
-class Lock:
+class Lock(AbstractContextManager["Lock"]):
     """The right to write a file, from now until :meth:`release` or the end of the process.
 
     The system itself holds the lock and releases it when the process ends, however that happens:
@@ -288,9 +283,6 @@ class Lock:
                 self._place.unlink()
             os.close(self._handle)
             self._handle = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.release()

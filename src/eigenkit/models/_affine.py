@@ -79,12 +79,7 @@ def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
         return np.asarray(function(X), dtype=np.float64).reshape(len(X), -1)
 
     b = values(np.zeros((1, d)))[0]
-    parts = []
-    for start in range(0, d, _ROWS):
-        X = np.zeros((min(_ROWS, d - start), d))
-        X[np.arange(len(X)), start + np.arange(len(X))] = 1.0
-        parts.append(values(X) - b)
-    A = np.vstack(parts)
+    A = np.vstack([values(np.eye(min(_ROWS, d - i), d, i)) - b for i in range(0, d, _ROWS)])
     X = np.random.default_rng(0).normal(size=(3, d))
     true = values(X)
     size = np.abs(X) @ np.abs(A) + np.abs(b) + np.abs(true)
@@ -133,25 +128,22 @@ def onnx_bytes(model: Model) -> bytes:
         import onnx
     except ImportError:
         raise ImportError("ONNX files need onnx: pip install onnx.") from None
-    make, kinds = onnx.helper, onnx.TensorProto
+    make, kinds, value = onnx.helper, onnx.TensorProto, onnx.helper.make_tensor_value_info
     d, fill, target = model.features.n_features, model.features.fill, model.target
     nodes, constants, outputs = [], [], []
 
-    def constant(name: str, value: Any) -> str:
-        array = np.ascontiguousarray(value, dtype=np.float64)
+    def constant(name: str, numbers: Any) -> str:
+        array = np.ascontiguousarray(numbers, dtype=np.float64)
         constants.append(onnx.numpy_helper.from_array(array, name))
         return name
 
     def node(operation: str, inputs: list[str], output: str, **attributes: Any) -> None:
         nodes.append(make.make_node(operation, inputs, [output], **attributes))
 
-    def given(name: str, kind: Any, *width: int) -> None:
-        outputs.append(make.make_tensor_value_info(name, kind, [None, *width]))
-
     def affine(found: Affine, name: str) -> None:
         node("MatMul", [entry, constant(f"{name}_A", found.A)], f"{name}_x")
         node("Add", [f"{name}_x", constant(f"{name}_b", found.b)], name)
-        given(name, kinds.DOUBLE, found.A.shape[1])
+        outputs.append(value(name, kinds.DOUBLE, [None, found.A.shape[1]]))
 
     entry = "X"
     if len(fill):
@@ -164,12 +156,12 @@ def onnx_bytes(model: Model) -> bytes:
     affine(scores_map(model), "prediction" if target.kind == "numbers" else "scores")
     if target.kind == "classes":
         node("ArgMax", ["scores"], "label", axis=1, keepdims=0)
-        given("label", kinds.INT64)
+        outputs.append(value("label", kinds.INT64, [None]))
     elif target.kind == "labels":
         node("Greater", ["scores", constant("zero", 0.0)], "positive")
         node("Cast", ["positive"], "label", to=kinds.INT64)
-        given("label", kinds.INT64, len(target.names))
-    inputs = [make.make_tensor_value_info("X", kinds.DOUBLE, [None, d])]
+        outputs.append(value("label", kinds.INT64, [None, len(target.names)]))
+    inputs = [value("X", kinds.DOUBLE, [None, d])]
     graph = make.make_graph(nodes, "eigenkit", inputs, outputs, constants)
     made = make.make_model(graph, opset_imports=[make.make_opsetid("", _OPSET)], ir_version=_IR)
     meta = {"feature_names": model.features.feature_names(), "names": list(target.names)}

@@ -43,18 +43,13 @@ def anew(blocks: Any) -> Callable[[], Iterable[Any]]:
         if isinstance(found, Iterator):
             if before and before[0]() is found:
                 raise ValueError(f"blocks gives the same {type(found).__name__} twice: {ADVICE}")
-            before[:] = [_reference(found)]
+            try:  # where that is possible, weakly: a generator may hold a block or an open file
+                before[:] = [weakref.ref(found)]
+            except TypeError:
+                before[:] = [lambda: found]
         return found
 
     return ask
-
-
-def _reference(iterator: Iterator[Any]) -> Callable[[], Any]:
-    """A weak reference where that is possible: a generator may hold a block or an open file."""
-    try:
-        return weakref.ref(iterator)
-    except TypeError:
-        return lambda: iterator
 
 
 def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -160,13 +155,10 @@ def unsaid(*told: Any) -> None:
     """The default of ``tick`` and ``say``: do nothing."""
 
 
-def in_blocks(source: Source, tick: Tick) -> Blocks:
-    def blocks() -> Iterator[Block]:
-        for block in source.blocks(rows_per_block(source)):
-            tick("reading", len(block))
-            yield block
-
-    return blocks
+def in_blocks(source: Source, tick: Tick) -> Iterator[Block]:
+    for block in source.blocks(rows_per_block(source)):
+        tick("reading", len(block))
+        yield block
 
 
 def labels_of(
@@ -203,7 +195,8 @@ def parsed(
     if task == "classes":
         source.take_labels_as_words()
     scratch = Scratch(folder)
-    blocks = partial(complete, in_blocks(source, unsaid), missing, source.named_cells)
+    every = partial(in_blocks, source, unsaid)
+    blocks = partial(complete, every, missing, source.named_cells)
     simple = scale == "none" and missing == "error" and not source.text_names
 
     def keep(block: Block) -> tuple[tuple[str, Any, int], Stored | None]:
@@ -243,9 +236,8 @@ class Place:
 
 
 class Scratch:
-    """Arrays in a temporary file without a name, which vanishes with its handle or process.
-
-    By default it is in the folder for temporary files (``TMPDIR``).
+    """Arrays in a temporary file without a name (by default in the folder for such files,
+    ``TMPDIR``), which vanishes with its handle or process.
     """
 
     def __init__(self, folder: str | None = None) -> None:

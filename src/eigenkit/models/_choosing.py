@@ -1,4 +1,4 @@
-"""How good a method is on rows that it has not seen, and with which settings it is best.
+"""Rows in memory: how good a method is on those it has not seen, and its best settings.
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
 l scores is what a model file puts there: a linear classifier for every class or label, least
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,13 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, rises, search_alphas
 from eigenkit.estimators.registry import Method
+from eigenkit.estimators.splits import Split, dealt, splits_of, stratify
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.models._fit_rows import InMemory, time_of
-from eigenkit.models._linear import fit_linear
+from eigenkit.files import Target
+from eigenkit.models._linear import SVM, ScoreSums, fit_linear, scores_of, sums_of
 from eigenkit.numerics.linalg import Array
+from eigenkit.shell import time_of
 
 # What is reported, and what choices are made by, as in comparisons: if one class is frequent, all
 # models that predict nothing else have the same accuracy.
@@ -37,6 +40,85 @@ MOST_COMPONENTS = 30
 _GRID = 7
 # With fewer entries (stored ones, if X is sparse) and fewer seconds of work, no forecast is needed.
 LARGE, WORTH_SAYING = 1_000_000, 5.0
+# With more entries than this, cross-validation takes too long if it only measures the quality.
+_MOST_ENTRIES = 20_000_000
+# Folds inside a fold, at most.
+_INNER = 3
+
+
+def fold_of_rows(kind: str, y: Array, cv: int, seed: int, groups: Any = None) -> np.ndarray:
+    """The fold of every row, with an even share of every class, and groups in one fold."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        return dealt(y if kind == "classes" else None, len(y), cv, rng)
+    Y = y[:, None] == np.unique(y) if kind == "classes" else y.reshape(len(y), -1)
+    return stratify(Y[:, :0] if kind == "numbers" else Y, [1.0] * cv, rng, groups)
+
+
+class FitRows(Iterable[tuple[Any, np.ndarray]]):
+    """Blocks (X, y), filled in and scaled, that can be asked for again and again.
+
+    Their ``folds`` are pairs of blocks to fit on and to measure on; what fills in and scales is
+    learned from those to fit on.
+    """
+
+    def scores(self, projection: Any) -> Iterable[tuple[Array, np.ndarray]]:
+        """Scores and labels of every block."""
+        return ((scores_of(projection, X), y) for X, y in self)
+
+    def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
+        return sums_of(((X, y, None) for X, y in self), projection, target)
+
+
+@dataclass(frozen=True)
+class InMemory(FitRows):
+    """All rows as one block."""
+
+    kind: str  # of the labels
+    X: Any  # as it is before filling in and scaling
+    y: np.ndarray
+    cv: int  # folds, and how they are drawn
+    seed: int
+    prepare: Any = None  # learns from the rows to fit on how rows become features
+    classifier: str = SVM  # on top of a projection
+    groups: np.ndarray | None = None  # rows that belong together
+    prepared: Any = None  # X as it is after filling in and scaling, where that is known
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        yield self.prepare(self.X)(self.X) if self.prepared is None else self.prepared, self.y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X."""
+        n, d = self.X.shape
+        return int(n), int(d)
+
+    def folds(self) -> Iterator[tuple[Any, Any]]:
+        """Each part as a list of one block."""
+        for both in self.splits():
+            parts = [self.X[rows] for rows in both]
+            if self.prepare is not None:
+                parts = [*map(self.prepare(parts[0]), parts)]
+            train, test = ([(X, self.y[rows])] for X, rows in zip(parts, both, strict=True))
+            yield train, test
+
+    def parts(self, cv: int) -> Iterator[InMemory]:
+        """The rows to fit on of every fold, to be divided once more."""
+        for train, _ in self.splits():
+            groups = None if self.groups is None else self.groups[train]
+            some = {"X": self.X[train], "y": self.y[train], "prepared": None}
+            yield replace(self, **some, cv=cv, groups=groups)
+
+    def splits(self) -> list[Split]:
+        """The numbers of the rows to fit on and to measure on, for every fold."""
+        folds = fold_of_rows(self.kind, self.y, self.cv, self.seed, self.groups)
+        return [*splits_of(folds, self.cv)]
+
+    def fit(self, estimator: Any, searched: bool = False) -> Any:
+        """The estimator, fitted to all rows."""
+        ((X, y),) = self
+        return estimator.fit(X, y)
 
 
 def scores_by_components(estimator: Any, rows: Any) -> Array:
@@ -80,13 +162,12 @@ def _fitted(estimator: Any, whole: Any) -> Any:
 
 
 def cross_validated(estimators: Iterable[Any], rows: Any) -> Array:
-    """Score of every fold, with all components, or of the method's own predictions.
-
-    There is an estimator for every fold.
-    """
+    """Score of every fold, each with an estimator: all components, or what it predicts itself."""
     both = zip(rows.folds(), estimators, strict=False)
     fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
-    return np.array([_score_of(*fold, rows, SCORES[rows.kind]) for fold in fitted])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.array([_score_of(*fold, rows, SCORES[rows.kind]) for fold in fitted])
 
 
 def scores_by_alpha(estimator: Any, rows: Any, alphas: Sequence[float]) -> Array:
@@ -104,26 +185,14 @@ def _score_of(fitted: Any, train: Any, test: Any, rows: Any, by: str) -> float:
         told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
         return mean_r2(y, told, otherwise=0.0)
     if rows.kind == "classes" and is_classifier(fitted):
-        S, y = _of_all(partial(_class_scores, fitted, by), test)
-        return _score_of_classes(by, fitted.classes_, S, y)
+        if by == "accuracy":
+            told, y = _of_all(fitted.predict, test)
+            return float(np.mean(told == y))
+        S, y = _of_all(getattr(fitted, "predict_proba", None) or fitted.decision_function, test)
+        S = np.column_stack([-S, S]) if S.ndim == 1 else S
+        return mean_auc(np.asarray(y[:, None] == fitted.classes_, dtype=np.float64), S)
     (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
     return _score(rows, by, Z, y, Z_new, y_new)
-
-
-def _class_scores(fitted: Any, score: str, X: Any) -> Array:
-    """A score for every class: 1 for the one predicted if accuracy counts, else a graded one."""
-    if score == "accuracy":
-        return np.asarray(np.asarray(fitted.predict(X))[:, None] == fitted.classes_, dtype=float)
-    if hasattr(fitted, "predict_proba"):
-        return np.asarray(fitted.predict_proba(X))
-    S = np.asarray(fitted.decision_function(X))
-    return np.column_stack([-S, S]) if S.ndim == 1 else S
-
-
-def _score_of_classes(score: str, classes: Array, S: Array, y: Array) -> float:
-    if score == "accuracy":
-        return float(np.mean(classes[S.argmax(axis=1)] == y))
-    return mean_auc(np.asarray(y[:, None] == classes, dtype=np.float64), S)
 
 
 def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
@@ -137,11 +206,16 @@ def _score(rows: Any, by: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -
     if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
-    classes = np.unique(y) if rows.kind == "classes" else None
-    Y = y if classes is None else (y[:, None] == classes)
-    rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), rows.classifier, classes is not None)
-    S = rule.decision(Z_new)
-    return mean_auc(y_new, S) if classes is None else _score_of_classes(by, classes, S, y_new)
+    single = rows.kind == "classes"
+    classes = np.unique(y) if single else y[:0]
+    Y, Y_new = (
+        np.asarray(part[:, None] == classes if single else part, dtype=np.float64)
+        for part in (y, y_new)
+    )
+    S = fit_linear(Z, Y, rows.classifier, single).decision(Z_new)
+    if by == "accuracy":
+        return float(np.mean(classes[S.argmax(axis=1)] == y_new))
+    return mean_auc(Y_new, S)
 
 
 def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
@@ -159,16 +233,13 @@ def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A method with its parameters, and which of them cross-validation chooses.
-
-    ``alphas`` are those to choose from, or a function of X that gives them; ``components`` is
-    "cv" if their number is chosen.
-    """
+    """A method with its parameters, and which of them cross-validation chooses."""
 
     method: Method
     params: dict[str, Any]
+    # Those to choose from, or a function of X that gives them.
     alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None
-    components: str | None = None
+    components: str | None = None  # "cv" if their number is chosen
 
     def made(self, rows: Any) -> tuple[Any, dict[str, Any]]:
         """The estimator with the best settings, not yet fitted, and a record of the search."""
@@ -186,9 +257,8 @@ class Choice:
         return estimator, searches
 
     def forecast(self, rows: InMemory, measured: bool, say: Callable[[str], None]) -> None:
-        """Time one fit, and say how long all fits will take if that is long.
-
-        If the quality is ``measured``, every fold takes one more.
+        """Time one fit, and say how long all will take, if that is long; one more for each fold if
+        the quality is ``measured``.
         """
         chooses = self.alphas is not None or self.components == "cv"
         ((X, y),) = rows
@@ -220,21 +290,55 @@ def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
 
 
 def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, Any]]:
-    """The alpha that is best on rows left out, and the scores of all alphas.
-
-    A grid of our own is made for the first block, and grows.
-    """
+    """The alpha that is best on rows left out, and a record of all scores."""
     if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
-    ours = callable(alphas)
+    ours = callable(alphas)  # a grid of our own is made for the first block, and grows
     grid = alphas(next(iter(rows))[0]) if ours else alphas
 
     scores_of = partial(scores_by_alpha, estimator, rows)
     tried, scores, best = search_alphas(grid, scores_of, largest_of_best, grows=ours)
     told = {"alphas": tried, **_searched(scores, rows)}
     return tried[best], {**told, "at_the_end": rises(scores.mean(axis=0), best)}
+
+
+def quality_of(
+    estimator: Any, rows: InMemory, took: float, choice: Choice | None, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """The score on rows left out, or an error if it cannot be computed or would take too long.
+
+    A choice is made again in every fold, as one made with all rows has seen those left out. With
+    many entries this matters less, and takes too long.
+    """
+    ((X, y),) = rows
+    if X.size > _MOST_ENTRIES:
+        raise ValueError(f"{X.size:,} numbers would take long")
+    if len(y) < 2 * rows.cv:
+        raise ValueError(f"{len(y)} rows are too few for {rows.cv} folds")
+    estimators: Iterator[Any] = repeat(estimator)
+    nested = choice is not None and X.size < LARGE
+    if choice is not None and nested:
+        estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
+        if _INNER * took > WORTH_SAYING:
+            say(
+                f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
+                f"{time_of(_INNER * took)}: --no-quality leaves that out"
+            )
+    try:
+        found = cross_validated(estimators, rows)
+    except ValueError:  # a small class is missing in a fold of some fold
+        if not nested:
+            raise
+        found, nested = cross_validated(repeat(estimator), rows), False
+    score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
+    # Of ignoring the features: the commonest class, chance, or the mean.
+    without = {"labels": 0.5, "numbers": 0.0}.get(rows.kind)
+    if without is None:
+        without = float(np.unique(y, return_counts=True)[1].max() / len(y))
+    told = {"folds": rows.cv, "nested": nested, "without_features": without}
+    return {"score": SCORES[rows.kind], **score, **told}
 
 
 class ComponentsCV(BaseEstimator):

@@ -104,10 +104,9 @@ def damaged(path: str, why: str) -> FileError:
 
 def _check_begin(path: str, begin: bytes, length: int, max_bytes: int) -> None:
     if begin[:8] != MAGIC:
-        pickled = begin[:1] == b"\x80"
-        what = "it is a Python pickle, which can run code: it is not read"
-        other = "it is not a model file of eigenkit: give one that fit wrote"
-        raise FileError(path, f"{what if pickled else other}.")
+        if begin[:1] == b"\x80":
+            raise FileError(path, "it is a Python pickle, which can run code: it is not read.")
+        raise FileError(path, "it is not a model file of eigenkit: give one that fit wrote.")
     if length > max_bytes:
         raise FileError(path, f"it holds {length} bytes, the limit is {max_bytes}.")
     text = int.from_bytes(begin[8:16], "little")
@@ -206,32 +205,26 @@ def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic | np.ndarray):
-        return _array_to_tree(value, arrays)
+        array = np.asarray(value)
+        if array.dtype.kind in "OU" and all(isinstance(v, str) for v in array.ravel()):
+            kind = "objects" if array.dtype.kind == "O" else "strings"
+            return {"t": kind, "v": [str(v) for v in array.ravel()], "shape": list(array.shape)}
+        arrays.append(array)
+        kind = "scalar" if isinstance(value, np.generic) else "array"
+        return {"t": kind, "v": len(arrays) - 1}
     if isinstance(value, np.dtype):
         return {"t": "dtype", "v": value.str}
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {"t": kind, "v": [to_tree(v, arrays) for v in value]}
     if isinstance(value, dict):
-        return {
-            "t": "dict",
-            "v": [[to_tree(k, arrays), to_tree(v, arrays)] for k, v in value.items()],
-        }
+        pairs = [[to_tree(k, arrays), to_tree(v, arrays)] for k, v in value.items()]
+        return {"t": "dict", "v": pairs}
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
         parts = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
         return {"t": "csr", "v": [to_tree(part, arrays) for part in parts]}
     return _object_to_tree(value, arrays)
-
-
-def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
-    scalar = isinstance(value, np.generic)
-    array = np.asarray(value)
-    if array.dtype.kind in "OU" and all(isinstance(v, str) for v in array.ravel()):
-        kind = "objects" if array.dtype.kind == "O" else "strings"
-        return {"t": kind, "v": [str(v) for v in array.ravel()], "shape": list(array.shape)}
-    arrays.append(array)
-    return {"t": "scalar" if scalar else "array", "v": len(arrays) - 1}
 
 
 def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -243,8 +236,7 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     else:
         state = vars(value)
-    tree = {k: to_tree(v, arrays) for k, v in state.items()}
-    return {"t": "object", "class": name, "v": tree}
+    return {"t": "object", "class": name, "v": {k: to_tree(v, arrays) for k, v in state.items()}}
 
 
 # -- trees as values -------------------------------------------------------------------
@@ -307,8 +299,7 @@ def _strings(tree: Any, arrays: Any) -> Any:
     cells, shape = tree["v"], tree.get("shape")
     if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
         raise TreeError("an array of text holds something else")
-    dtype = object if tree["t"] == "objects" else str
-    return np.array(cells, dtype=dtype).reshape(shape)
+    return np.array(cells, dtype=object if tree["t"] == "objects" else str).reshape(shape)
 
 
 def _csr(tree: Any, arrays: Any) -> Any:
@@ -343,7 +334,7 @@ def _object(tree: Any, arrays: Any) -> Any:
         return cls(**state)
     params, given = set(cls._get_param_names()), signature(cls.__init__).parameters
     state = {name: v for name, v in state.items() if name not in RETIRED - params}
-    state = {name: given[name].default for name in ADDED & params} | state
+    state |= {name: given[name].default for name in sorted(ADDED & params - set(state))}
     _check_names(cls, params, state)
     intake = state.get("_intake_")
     if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):

@@ -15,30 +15,21 @@ import operator
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import fields, is_dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.data import Passes
 from eigenkit.files import Target
 from eigenkit.files._errors import Skipped
-from eigenkit.models._blocks import drawn
-from eigenkit.models._dask_worker import (
-    aligned,
-    applied,
-    first_rows,
-    itself,
-    mapped,
-    of_fold,
-    on_parts,
-    scored,
-    sum_of,
-)
-from eigenkit.models._linear import ScoreSums, sums_of
+from eigenkit.models._blocks import drawn, in_fold
+from eigenkit.models._linear import ScoreSums, scores_of, sums_of
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.numerics.threads import FAN_IN
+from eigenkit.numerics.threads import FAN_IN, blas_threads, plus
 from eigenkit.shell import counted
 
 # The most bytes that one task passes over, if it takes several parts.
@@ -62,9 +53,8 @@ class DaskBlocks(Blocks):
     def __init__(self, client: Any, parts: Sequence[Any], classes: np.ndarray | None) -> None:
         self.client, self._futures, self._classes = client, list(parts), classes
         self._head: tuple[Any, Any, Any] | None = None
-        # If they come from files: the kind and names of the labels, the rows, and those skipped.
-        self.kind: str | None = None
-        self.names: list[str] = []
+        # If they come from files: what the labels are, the rows, and those skipped.
+        self.target: Target | None = None
         self.n_rows, self.skipped = 0, Skipped()
 
     def __repr__(self) -> str:
@@ -80,16 +70,15 @@ class DaskBlocks(Blocks):
             future = next(futures, None)
             if future is None:
                 raise ValueError(NO_BLOCK)
-            self._head = self._submit(first_rows, future)
+            self._head = result_of(self.client, self.client.submit(first_rows, future))
         return self._head
 
     def classes(self) -> np.ndarray | None:
         return super().classes() if self._classes is None else self._classes
 
     def apply(self, function: Callable[[Any], Any]) -> Iterable[Any]:
-        """``function`` of the X of every part, one after the other."""
-        for future in self._futures:
-            yield from self._submit(applied, future, function)
+        """``function`` of the X of every block, one part after the other."""
+        return (found for found, _ in self._pairs(function))
 
     def map(self, function: Callable[[Any], Any]) -> DaskBlocks:
         """Parts with ``function`` of X in place of X, which the workers make and hold."""
@@ -122,16 +111,17 @@ class DaskBlocks(Blocks):
 
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""
+        return self._pairs(partial(scores_of, projection))
+
+    def _pairs(self, function: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
         for future in self._futures:
-            yield from self._submit(scored, future, projection)
+            made = self.client.submit(mapped, future, function)
+            yield from ((found, y) for found, y, _ in result_of(self.client, made))
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
         """The sums of the scores of all rows."""
         found: ScoreSums | None = self.passes().run(sums_of, projection, target)
         return found
-
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return result_of(self.client, self.client.submit(function, *arguments))
 
 
 GONE = "the scheduler is gone, and with it what the workers held: connect and fit again."
@@ -288,3 +278,81 @@ def result_of(client: Any, future: Any) -> Any:
             if client.status == "running":  # cancelled for another reason
                 raise
             raise RuntimeError(GONE) from error
+
+
+# -- what the workers do: a part is a list of blocks (X, y, weight) ----------------------
+
+
+def itself(value: Any) -> Any:
+    """The value that a task was sent with, as its result."""
+    return value
+
+
+def on_parts(
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+    parts: list[list[Any]],
+    first: bool,
+    alone: bool,
+) -> Any:
+    """The results of some parts as a list: added up if they are the ``first`` parts of a group,
+    and without the list if they are ``alone`` in it.
+    """
+    with blas_threads(0):  # as in threads: the same bits
+        shared = aligned(shared)
+        found = (function(iter(aligned(part)), *shared) for part in parts)
+        results = [reduce(plus, found)] if first else list(found)
+    return results[0] if alone else results
+
+
+def aligned(value: Any) -> Any:
+    """Arrays that begin at a multiple of their item size, as they did before they travelled.
+
+    Products of others are computed by other routines, whose last digits differ.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if sparse.issparse(value) and value.format == "csr":
+        given = value.data, value.indices, value.indptr
+        if all(part.flags.aligned for part in given):
+            return value
+        return sparse.csr_array(aligned(given), shape=value.shape)
+    if isinstance(value, list | tuple):
+        return type(value)(map(aligned, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: aligned(getattr(value, f.name)) for f in fields(value)})
+    return value
+
+
+def sum_of(values: Sequence[Any], order: list[int] | None) -> Any:
+    """The sum of values, or of those in lists, in their order.
+
+    As ``plus`` adds them, but without changing one: another task may need them again.
+    """
+    if order is not None:
+        listed = list(itertools.chain.from_iterable(values))
+        values = [listed[i] for i in order]
+    found = [value for value in values if value is not None]
+    if found and isinstance(found[0], tuple):
+        return tuple(sum_of(each, None) for each in zip(*found, strict=True))
+    if len(found) > 1:
+        first, second, *found = found
+        found.insert(0, first.merge(second) if hasattr(first, "merge") else first + second)
+    return reduce(plus, found, None)
+
+
+def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
+    """The first rows of a part; None if it is empty."""
+    for X, *others in blocks:
+        if X.shape[0]:
+            y, weight = (None if each is None else each[:2] for each in others)
+            return X[:2], y, weight
+    return None
+
+
+def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
+    return [(function(X), *others) for X, *others in blocks if X.shape[0]]
+
+
+def of_fold(blocks: list[Any], p: int, n: int, seed: int, fold: int, held_out: bool) -> list[Any]:
+    return list(in_fold(aligned(blocks), p, drawn(n, seed), fold, held_out))

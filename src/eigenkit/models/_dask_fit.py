@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -17,12 +18,17 @@ from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import check_columns, paths
 from eigenkit.files._targets import by_kind, check_alike, class_values, natural
+from eigenkit.models._blocks import parsed, sliceable, triple
 from eigenkit.models._dask_blocks import DaskBlocks, result_of
-from eigenkit.models._dask_worker import Looked, checked_part, looked, read_part
 from eigenkit.models._features import learn_features
 from eigenkit.models._linear import SVM, on_top
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.shell import what_is
+
+# Products count with 32 bit indices.
+MOST_STORED = 2**31 - 1
+# How often a file is tried if a disk or network fails, and the seconds in between.
+TRIES, PAUSE = 3, 1.0
 
 
 @contextmanager
@@ -44,16 +50,10 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
     if not address.startswith("tls://") and not unencrypted:
         raise ValueError(
             f"{address} is not encrypted, and anyone who can reach it can run code on its "
-            "workers: give a "
-            "tls:// address, or --unencrypted if the network is yours alone."
+            "workers: give a tls:// address, or --unencrypted if the network is yours alone."
         )
-    with _client(Client, address) as client:
-        yield client
-
-
-def _client(make: Any, address: str) -> Any:
     try:
-        return make(address)
+        client = Client(address)
     except TypeError as error:  # how Dask reports that it has no TLS context
         raise ValueError(
             f"{address} needs certificates, and Dask's configuration names none: set ca-file, "
@@ -64,6 +64,8 @@ def _client(make: Any, address: str) -> Any:
         raise ValueError(
             f"no scheduler answers at {address}: start one, or correct the address."
         ) from error
+    with client:
+        yield client
 
 
 @contextmanager
@@ -116,27 +118,20 @@ def fit_on_cluster(
     Only sums over the rows come here and, for an SVM on top, the scores of all rows. The rows that
     the workers skip are added to ``bad``.
     """
-    found, options = find(method), replace(options, stream=True)
+    found, options = find(method), replace(options, stream=True, task=task or options.task)
     source = open_file(paths(pattern)[0], options)
     if source.text_names:
         raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
-    options = replace(options, task=task or options.task)
     blocks = blocks_of(client, pattern, None, None, options, by_name=True)
-    if blocks.kind is None:
+    if blocks.target is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")
-    columns = tuple(source.label_names)
-    names = tuple(blocks.names) if blocks.kind != "numbers" else (columns or ("y1",))
     estimator = found.make(**(params or {})).fit(blocks)
     features = learn_features(source, lambda: [next(iter(source.blocks(64)))])
     features = replace(features, n_numbers=int(estimator.n_features_in_))
-    bad = (Skipped() if bad is None else bad).with_more(blocks.skipped)
-    how = how_fitted(source, pattern, estimator, int(blocks.n_rows), skipped=bad)
-    target = Target(blocks.kind, names, columns, options.label_separator)
-    linear = on_top(found, target, classifier, blocks, estimator)
-    return Model(found.name, features, estimator, linear, target, how)
-
-
-# -- parts ------------------------------------------------------------------------------
+    source.skipped = (Skipped() if bad is None else bad).with_more(blocks.skipped)
+    how = how_fitted(source, pattern, estimator, int(blocks.n_rows))
+    linear = on_top(found, blocks.target, classifier, blocks, estimator)
+    return Model(found.name, features, estimator, linear, blocks.target, how)
 
 
 def blocks_of(
@@ -228,7 +223,7 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
             check_alike({each.path: by_kind(each.names) for each in found})
         options = replace(options, words=True)
         found = _looked(client, names, options)
-    kinds = {each.kind for each in found}
+    kinds = {each.target and each.target.kind for each in found}
     if len(kinds) > 1:
         raise ValueError(
             f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
@@ -245,7 +240,8 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
-    made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
+    made.target = found[0].target and replace(found[0].target, names=tuple(known))
+    made.n_rows = sum(each.n_rows for each in found)
     made.skipped = reduce(Skipped.with_more, (each.skipped for each in found), Skipped())
     if options.on_error == "skip":
         made.skipped_ = made.skipped.described()
@@ -254,8 +250,87 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
 
 def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
     """What every file holds, as the workers see it."""
-    futures = client.map(looked, names, options=options)
-    return [result_of(client, future) for future in futures]
+    return [result_of(client, each) for each in client.map(looked, names, options=options)]
+
+
+# -- what the workers do: make parts, lists of blocks (X, y, weight) --------------------
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What must agree between files, the size, and what was skipped."""
+
+    path: str
+    feature_names: list[str] | None
+    label_names: list[str]
+    found: dict[str, Any]
+    target: Target | None
+    words: bool  # whether the labels are words
+    width: int
+    n_rows: int
+    skipped: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the labels."""
+        return () if self.target is None else self.target.names
+
+
+def looked(path: str, options: Reading) -> Looked:
+    blocks, target, source = _parsed(path, options)
+    return Looked(
+        path,
+        source.feature_names,
+        source.label_names,
+        source.found,
+        target,
+        not source.numeric_labels,
+        max(block.shape[1] for block in blocks),
+        sum(block.shape[0] for block in blocks),
+        source.skipped,
+    )
+
+
+def _parsed(path: str, options: Reading, tries: int = TRIES) -> Any:
+    try:
+        source = open_file(path, options)
+        return *parsed(source, "none", "error", None, part=True), source
+    except OSError:  # other errors would occur again
+        if tries == 1:
+            raise
+    time.sleep(PAUSE)
+    return _parsed(path, options, tries - 1)
+
+
+def read_part(
+    path: str, options: Reading, known: list[str], values: np.ndarray | None, width: int
+) -> list[Any]:
+    blocks, target, _ = _parsed(path, options)
+    part = []
+    for block in blocks:
+        if values is not None:
+            block = replace(block, names=values[[known.index(name) for name in target.names]])
+        X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
+        if target is not None and target.kind == "labels":
+            given, y = y, np.zeros((len(y), len(known)))
+            y[:, [known.index(name) for name in target.names]] = given
+        part.append((X, y, weight))
+    return checked_part(part)
+
+
+def checked_part(part: Any) -> list[Any]:
+    """A part as a list of blocks (X, y, weight), with sizes that products can count."""
+    made = []
+    for block in part if isinstance(part, list) else [part]:
+        X, y, weight = sliceable(*triple(block if isinstance(block, tuple) else (block,)))
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+            if X.nnz > MOST_STORED:
+                raise ValueError(
+                    f"a part holds {X.nnz} numbers, more than {MOST_STORED}: make smaller parts."
+                )
+        made.append((X, y, weight))
+    return made
 
 
 def _sized(make: Callable[..., Any], *arguments: Any) -> Any:

@@ -61,20 +61,14 @@ class TextColumn:
         """1 for the category of a row; a row of zeros where it is missing or was never seen."""
         place = {word: j for j, word in enumerate(self.words)}
         found = np.array([place.get(as_class(cell), -1) for cell in cells], dtype=np.int64)
-        strange = sorted({as_class(cells[i]) for i in np.flatnonzero(found < 0)})
+        strange, told = {as_class(cells[i]) for i in np.flatnonzero(found < 0)}, list[str]()
         if "" in strange:
-            strange.remove("")
-            warnings.warn(
-                f"column {shown(self.name)} has no category in some rows: they count as none of "
-                "the known ones.",
-                stacklevel=2,
-            )
-        if strange:
-            warnings.warn(
-                f"column {shown(self.name)} holds categories that the model was not fitted on "
-                f"({listed(strange, 3)}): they count as none.",
-                stacklevel=2,
-            )
+            told = ["has no category in some rows: they count as none of the known ones."]
+        if names := sorted(strange - {""}):
+            what = f"holds categories that the model was not fitted on ({listed(names, 3)})"
+            told.append(f"{what}: they count as none.")
+        for words in told:
+            warnings.warn(f"column {shown(self.name)} {words}", stacklevel=2)
         known = np.flatnonzero(found >= 0)
         places = known, found[known]
         return sparse.csr_array((np.ones(len(known)), places), shape=(len(cells), self.size))
@@ -146,8 +140,7 @@ class Features:
 
     def feature_names(self) -> list[str]:
         """Names of the columns of X, for people."""
-        base = self.index_base
-        names = self.names or [str(j + base) for j in range(self.n_numbers)]
+        names = self.names or [str(j + self.index_base) for j in range(self.n_numbers)]
         return [*names, *(name for column in self.text for name in column.feature_names())]
 
     def expected(self, labels: tuple[str, ...]) -> Expected:
@@ -223,21 +216,16 @@ def learn_features(
 
 
 def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
-    """The blocks, without incomplete rows if ``missing`` is "drop"."""
-    return iter(blocks()) if missing != "drop" else (drop_missing(b, named) for b in blocks())
-
-
-def drop_missing(block: Block, named: Sequence[str] = ()) -> Block:
-    """The rows of a block that lack neither a value nor a name in the columns ``named``."""
-    gaps = incomplete(block, named)
-    return block if not gaps.any() else block.take(np.flatnonzero(~gaps))
+    """The blocks; if ``missing`` is "drop", without rows that lack a value or a ``named`` cell."""
+    for block in blocks():
+        if missing == "drop" and (gaps := incomplete(block, named)).any():
+            block = block.take(np.flatnonzero(~gaps))
+        yield block
 
 
 def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[list[int]] | None:
     """The features of every view, each in exactly one of at least two; None for no views.
 
-    Examples
-    --------
     >>> view_columns("a.csv", ["a_1", "b_1", "a_2"], ["a_*", "b_*"])
     [[0, 2], [1]]
     """
@@ -327,17 +315,31 @@ class Preparation:
 
 
 def learn_fill(parts: Iterable[Any], d: int, missing: str) -> np.ndarray:
-    """What takes the place of missing values; empty where nothing does."""
+    """What takes the place of missing values, 0 in empty columns; empty where nothing does."""
     if missing == "mean":
         return _means(parts, d)
-    return _medians(parts) if missing == "median" else np.empty(0)
+    if missing != "median":
+        return np.empty(0)
+    X, *more = parts
+    if more:
+        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
+    if sparse.issparse(X):
+        raise ValueError("the median of a sparse column is 0: use --missing mean.")
+    empty = np.isnan(X).all(axis=0)
+    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
 
 
 def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
     """What columns are divided by; empty for no scaling."""
     if scale == "none":
         return np.empty(0)
-    found = deviations(parts) if scale == "standard" else _largest(parts)
+    if scale == "standard":
+        found: Any = deviations(parts)
+    else:
+        found = 0.0
+        for X in parts:
+            top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
+            found = np.fmax(found, np.ravel(as_dense(top)).astype(np.float64))
     return np.where(found > 0, found, 1.0)  # the scale of a column without values is NaN
 
 
@@ -353,22 +355,3 @@ def _means(parts: Iterable[Any], d: int) -> np.ndarray:
             total += np.nansum(X, axis=0)
             count += np.sum(~np.isnan(X), axis=0)
     return total / np.maximum(count, 1)
-
-
-def _medians(parts: Iterable[Any]) -> np.ndarray:
-    """Medians of the values that are not missing, 0 for a column without any."""
-    X, *more = parts
-    if more:
-        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
-    if sparse.issparse(X):
-        raise ValueError("the median of a sparse column is 0: use --missing mean.")
-    empty = np.isnan(X).all(axis=0)
-    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
-
-
-def _largest(parts: Iterable[Any]) -> np.ndarray:
-    found: Any = 0.0
-    for X in parts:
-        top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
-        found = np.fmax(found, np.ravel(as_dense(top)))
-    return np.asarray(found, dtype=np.float64)

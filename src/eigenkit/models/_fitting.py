@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,20 @@ from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import Method, comparable, find, gap_params, usual, view_params
 from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._checks import groups_in
+from eigenkit.files._common import size
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
-from eigenkit.models._blocks import Tick, in_blocks, labels_of, unsaid
-from eigenkit.models._choosing import LARGE, SCORES, WORTH_SAYING, Choice, cross_validated
+from eigenkit.models._blocks import Scratch, Stored, Tick, in_blocks, labels_of, unsaid
+from eigenkit.models._choosing import Choice, FitRows, InMemory, fold_of_rows, quality_of
 from eigenkit.models._features import Features, Preparation, complete, learn_features, view_columns
-from eigenkit.models._fit_rows import InBlocks, InMemory, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
-from eigenkit.numerics.linalg import Array
-from eigenkit.shell import check_choice
+from eigenkit.models._row_blocks import RowBlocks
+from eigenkit.models._stream import Stream
+from eigenkit.shell import check_choice, time_of
 
-# With more entries than this, cross-validation takes too long if it only measures the quality.
-_MOST_ENTRIES = 20_000_000
-# Folds inside a fold, at most.
-_INNER = 3
+# With more columns of X and y than this, passes over the rows are cheaper than their moments.
+_FEW = 2000
 # The options of a fit that are about features.
 _OF_FEATURES = ("scale", "missing", "text_kind", "text_size", "ngrams")
 
@@ -91,7 +89,7 @@ class Fit:
         if self.quality and isinstance(rows, InMemory):
             again = choice if searches else None
             try:
-                how["quality"] = _quality(estimator, rows, took, again, self.say)
+                how["quality"] = quality_of(estimator, rows, took, again, self.say)
             except ValueError as error:  # for example, a fold lacks one of the classes
                 how |= {"quality": None, "unmeasured": str(error).split("\n")[0]}
         return Model(self.method.name, features, estimator, linear, target, how)
@@ -110,7 +108,7 @@ class Fit:
         if self.task == "classes":
             source.take_labels_as_words()
         if self.stream:
-            parts = in_blocks(source, self.tick)
+            parts: Callable[[], Iterable[Block]] = partial(in_blocks, source, self.tick)
         else:
             whole = (self.data or read(source, lambda n: self.tick("reading", n))).block()
             parts = lambda: [whole]  # noqa: E731
@@ -145,9 +143,107 @@ class Fit:
             "views": list(self.views),
         }
         if isinstance(rows, InMemory) and rows.groups is not None:
-            n = len(np.unique(rows.groups))
-            how["groups"] = {"column": self.source.group_name, "n": n}
+            how["groups"] = {"column": self.source.group_name, "n": len(np.unique(rows.groups))}
         return how
+
+
+@dataclass(eq=False)
+class InBlocks(FitRows):
+    """Rows that are read and made anew for every pass, or stored in a scratch file."""
+
+    path: str
+    blocks: Callable[[], Iterable[Block]]
+    features: Features
+    target: Target
+    cv: int  # folds, and how they are drawn
+    seed: int
+    prepare: Preparation
+    classifier: str  # on top of a projection
+    say: Callable[[str], None]
+    seconds: float  # that one pass over the file takes
+    checkpoint: str | Path | None
+    fingerprint: str  # of the blocks, for a checkpoint
+    n: int = 0
+    _stored: RowBlocks | None = None
+    _stored_raw: bool = False
+
+    def _make(self, raw: bool = False) -> Iterator[tuple[Any, np.ndarray]]:
+        """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
+        self.n = 0
+        matrix = self.features.raw if raw else self.features.matrix
+        for block in self.blocks():
+            if len(block):
+                y = self.target.encode(block.path or self.path, block.labels, block.start)
+                self.n += len(y)
+                yield matrix(self.path, block), y
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        return self._make() if self._stored is None else iter(self.store())
+
+    @property
+    def kind(self) -> str:
+        """Of the labels."""
+        return self.target.kind
+
+    @property
+    def width(self) -> int:
+        """Columns of X and y together."""
+        return self.features.n_features + len(self.target.names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X; the rows are counted when they are first stored."""
+        if not self.n:
+            self.store(raw=self.prepare.learns)
+        return self.n, self.features.n_features
+
+    def folds(self) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+        """Out of a scratch file."""
+        rows = self.store(raw=self.prepare.learns)
+        y = np.concatenate([y for _, y in rows])
+        for train, test in rows.folds(self.cv, of=fold_of_rows(self.kind, y, self.cv, self.seed)):
+            if self.prepare.learns:
+                made = self.prepare.learned(partial(map, itemgetter(0), train), self.shape[1])
+                train, test = train.map(made), test.map(made)
+            yield train, test
+
+    def store(self, raw: bool = False) -> RowBlocks:
+        """All rows in a scratch file, as blocks that are read from there from now on."""
+        if self._stored is None or (raw and not self._stored_raw):
+            scratch = Scratch()
+            self.say(
+                f"{self.width} columns: the rows are parsed into a scratch file in "
+                f"{scratch.folder}, which takes about {time_of(self.seconds)}"
+            )
+            held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
+            classes = np.array(self.target.names) if self.target.kind == "classes" else None
+            self._stored, self._stored_raw = RowBlocks.stored(held, classes), raw
+            self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
+        if self._stored_raw and not raw:
+            return self._stored.map(self.features.prepared)
+        return self._stored
+
+    def fit(self, estimator: Any, searched: bool) -> Any:
+        """In one pass where the moments are small; otherwise, and where alpha was ``searched``,
+        from a scratch file.
+        """
+        if self.checkpoint is None and (searched or self.width > _FEW):
+            blocks = self.store()
+            if not searched and hasattr(estimator, "plan"):
+                self.say(estimator.plan(blocks).reason)
+            return estimator.fit(blocks)
+        extra = self.target.in_parts()
+        if self.checkpoint is not None:
+            with Stream(estimator, self.checkpoint, source=self.fingerprint) as stream:
+                for position, (X, y) in enumerate(self):
+                    stream.update(X, y, position=position, **extra)
+        else:
+            took = time_of(self.seconds)
+            self.say(f"one more pass over the file fits the model, which takes about {took}")
+            for X, y in self:
+                estimator.partial_fit(X, y, **extra)
+        estimator._intake_.fitted()  # a stream is solved when it is first asked: now
+        return estimator
 
 
 def check_target(
@@ -164,49 +260,6 @@ def check_target(
         f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are with "
         "--task.",
     )
-
-
-def _quality(
-    estimator: Any, rows: InMemory, took: float, choice: Choice | None, say: Callable[[str], None]
-) -> dict[str, Any]:
-    """The score on rows left out, or an error if it cannot be computed or would take too long.
-
-    A choice is made again in every fold, as one made with all rows has seen those left out. With
-    many entries this matters less, and takes too long.
-    """
-    ((X, y),) = rows
-    if X.size > _MOST_ENTRIES:
-        raise ValueError(f"{X.size:,} numbers would take long")
-    if len(y) < 2 * rows.cv:
-        raise ValueError(f"{len(y)} rows are too few for {rows.cv} folds")
-    estimators: Iterator[Any] = repeat(estimator)
-    nested = choice is not None and X.size < LARGE
-    if choice is not None and nested:
-        estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
-        if _INNER * took > WORTH_SAYING:
-            say(
-                f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
-                f"{time_of(_INNER * took)}: --no-quality leaves that out"
-            )
-    try:
-        found = _measured(estimators, rows)
-    except ValueError:  # a small class is missing in a fold of some fold
-        if not nested:
-            raise
-        found, nested = _measured(repeat(estimator), rows), False
-    score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
-    # Of ignoring the features: the commonest class, chance, or the mean.
-    without = {"labels": 0.5, "numbers": 0.0}.get(rows.kind)
-    if without is None:
-        without = float(np.unique(y, return_counts=True)[1].max() / len(y))
-    told = {"folds": rows.cv, "nested": nested, "without_features": without}
-    return {"score": SCORES[rows.kind], **score, **told}
-
-
-def _measured(estimators: Iterator[Any], rows: InMemory) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return cross_validated(estimators, rows)
 
 
 def _note(digest: Any, block: Block) -> None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from zlib import crc32
 
 import numpy as np
@@ -112,23 +112,16 @@ class Follower:
     """A model that is fed with the rows of a file as they arrive.
 
     The model says how rows are read and what is fitted; if it keeps a stream, that goes on. Its
-    file is replaced as a whole, and an interrupted run goes on from the ``checkpoint``.
+    file is replaced as a whole, as often as its state is, and an interrupted run goes on from the
+    ``checkpoint``. Further arguments are those of :class:`Stream`.
     """
 
     def __init__(
-        self,
-        model: Model,
-        place: str | Path,
-        checkpoint: str | Path,
-        options: Reading,
-        *,
-        every: float = 30.0,
-        half_life: float | None = None,
-        on_error: str = "raise",
+        self, model: Model, place: str | Path, checkpoint: str | Path, options: Reading, **how: Any
     ) -> None:
         if problem := cannot_follow(model):
             raise ValueError(problem)
-        self.model, self.place, self.options, self.every = model, Path(place), options, every
+        self.model, self.place, self.options = model, Path(place), options
         mark = options.as_before().comment
         told = b"(?!" + re.escape(mark.encode()) + b")" if mark else b""
         # A line that is neither blank nor a comment.
@@ -136,16 +129,8 @@ class Follower:
         begins, has_stream = not Path(checkpoint).exists(), "_intake_" in vars(model.estimator)
         self.forgets, self.adds = begins and not has_stream, begins and has_stream
         estimator = model.estimator if self.adds else clone(model.estimator)
-        self.stream = Stream(
-            estimator,
-            checkpoint,
-            every=every,
-            half_life=half_life,
-            on_error=on_error,
-            source=_rows_of(model),
-        )
+        self.stream = Stream(estimator, checkpoint, source=_rows_of(model), **how)
         self.n_held = self.stream.n_rows  # rows that the model or the state had before this run
-        self._begins = True
         self._layout: Layout | None = None
         self._n_passed = 0  # lines of rows so far, taken or skipped
         # Checksums of everything so far, and of some bytes, which is quick.
@@ -162,7 +147,7 @@ class Follower:
                 for begin, text in lines_from(path, self.stream.position or 0, once):
                     if text:
                         self._take(begin, text)
-                    if time.monotonic() - self._saved >= self.every:
+                    if time.monotonic() - self._saved >= self.stream.every:
                         self.save(say)
             finally:
                 self.stream.close()
@@ -195,9 +180,8 @@ class Follower:
         path, text, before = self.path, lines, self._sum
         if path != "-" and self._ends != _ends(path, self.stream.position or 0):
             raise self._changed()
-        if path == "-" and self._begins:
+        if path == "-" and self._layout is None:
             _check_lines(path, text)
-        self._begins = False
         if self._layout is None and self.row.search(text):
             # Every input begins with the names; those of a file may end within these lines.
             self._layout = self._found(text if path == "-" else _first(path, begin + len(lines)))
@@ -210,7 +194,7 @@ class Follower:
             after = begin if last is None else last  # there may be blank lines in between
             how = self._n_passed, self.stream.estimator, self.stream.on_error == "skip"
             rows = Arrivals(self._layout, text, after, end, *how)
-            mark = None if path == "-" else _mark_of(crc32(text, before))
+            mark = None if path == "-" else f"all {crc32(text, before):08x}"
             self.stream.feed(rows, position=end, after=after, mark=mark, sound=rows.sound)
         self._n_passed += text.count(b"\n")
         self._sum = crc32(lines, self._sum)
@@ -242,7 +226,8 @@ class Follower:
             self._layout = self._found(_first(path))
             self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
         self._ends, mark = _ends(path, position), self.stream.mark or ""
-        if n_bytes == position and mark.startswith("all ") and mark != _mark_of(self._sum):
+        # Earlier marks did not begin with "all".
+        if n_bytes == position and mark.startswith("all ") and mark != f"all {self._sum:08x}":
             raise self._changed()
 
     def _changed(self) -> FileError:
@@ -295,11 +280,6 @@ def _rows_of(model: Model) -> str:
         checksum = crc32(np.asarray(numbers, dtype=np.float64).tobytes(), checksum)
     features = counted(model.features.n_features, "feature")
     return f"rows of {features} and {len(model.target.names)} {model.target.kind}, {checksum:08x}"
-
-
-def _mark_of(checksum: int) -> str:
-    """The mark of a file by the checksum of all that was taken in; earlier marks had no "all"."""
-    return f"all {checksum:08x}"
 
 
 def _ends(path: str, end: int) -> str:

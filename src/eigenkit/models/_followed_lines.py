@@ -116,20 +116,15 @@ class Arrivals:
         X, y = stacked([X for X, _ in parts]), np.concatenate([y for _, y in parts])
         return X, y, self.layout.model.target.in_parts()
 
-    # -- where something is wrong ------------------------------------------------------
-
     def sound(self) -> tuple[Any, list[tuple[int, ValueError]]]:
         """The batch without its bad rows; for each of them, where it ends and what is wrong.
 
         Every row is looked at a few times at most, however many are bad.
         """
-        header, bad, pairs = (
-            self.layout.header,
-            list[tuple[int, FileError]](),
-            io.BytesIO(self.text),
-        )
+        header, bad = self.layout.header, list[tuple[int, FileError]]()
         # The lines are divided as the reader divides them.
-        lines = [*pairs] if self.layout.kind == "svmlight" else self.text.splitlines(True)
+        pairs = self.layout.kind == "svmlight"
+        lines = [*io.BytesIO(self.text)] if pairs else self.text.splitlines(True)
         ends = [self.end - len(self.text) + n for n in accumulate(map(len, lines))]
         source, above = self.layout.tolerant(header + self.text), header.count(b"\n")
         self.layout.check(source)
@@ -160,13 +155,9 @@ class Arrivals:
             clone(self.estimator).partial_fit(X, y, **self.layout.model.target.in_parts())
             return X, y
 
-        parts = halved(encoded, index, found)
+        halved(encoded, index, found)
         good = np.setdiff1d(index, [i for i, _ in found])
-        try:
-            if len(good):
-                parts = [taken(good)]
-        except (ValueError, TypeError):
-            parts = halved(taken, good, found)
+        parts = halved(taken, good, found)
         bad += [(int(places[i]), self._placed(error, int(places[i]))) for i, error in found]
         return parts
 

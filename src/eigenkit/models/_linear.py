@@ -152,22 +152,20 @@ def gaussian(sums: ScoreSums, single: bool) -> Linear:
     is never the answer, nor is a label without them; one that all rows have always is.
     """
     F = whitened(sums.scatter)
-    find = _among_classes if single else _against_the_rest
-    coef, intercept = find(sums, sums.means @ F)
+    means = sums.means @ F  # of scores whose scatter is the identity
+    if single:
+        _, s, axes = sla.svd(np.sqrt(sums.degree)[:, None] * means, full_matrices=False)
+        shares = sums.degree / sums.total
+        coef, intercept = densities(means @ axes.T, s**2, shares, sums.total, sums.n_rows)
+        coef = coef @ axes
+    else:
+        coef, intercept = _against_the_rest(sums, means)
     intercept = np.nan_to_num(intercept, neginf=-_CERTAIN, posinf=_CERTAIN)
     return Linear(sums.mean, np.ones(len(sums.mean)), coef @ F.T, intercept, GAUSSIAN)
 
 
-def _among_classes(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
-    """Coefficients and intercepts for scores whose scatter is the identity."""
-    _, s, axes = sla.svd(np.sqrt(sums.degree)[:, None] * means, full_matrices=False)
-    shares = sums.degree / sums.total
-    coef, intercept = densities(means @ axes.T, s**2, shares, sums.total, sums.n_rows)
-    return coef @ axes, intercept
-
-
 def _against_the_rest(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
-    """The same for labels: the covariance is that of all rows less that between the two means."""
+    """For labels: the covariance is that of all rows less that between the two means."""
     share = sums.degree / sums.total
     rest = 1 - share
     apart = ratio(means, rest[:, None])

@@ -19,31 +19,15 @@ from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import TASKS, natural
 from eigenkit.late import versions
-from eigenkit.models._container import (
-    TreeError,
-    from_tree,
-    putting_together,
-    read_container,
-    to_tree,
-    write_container,
-)
+from eigenkit.models import _container, _linear
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
-from eigenkit.models._linear import (
-    CLASSIFIERS,
-    GAUSSIAN,
-    Linear,
-    cannot_follow,
-    label_places,
-    of_stream,
-    scores_of,
-)
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import what_is
 
 # The most that a model file may hold.
 MAX_BYTES = 4 * 2**30
 _TEXT = (*TEXT_KINDS, "categories")
-_PARTS: dict[str, Any] = {"features": Features, "linear": Linear, "target": Target}
+_PARTS: dict[str, Any] = {"features": Features, "linear": _linear.Linear, "target": Target}
 
 
 @dataclass(frozen=True)
@@ -53,7 +37,7 @@ class Model:
     method: str  # a name in eigenkit.estimators.registry.METHODS
     features: Features  # from rows of a file to X
     estimator: Any
-    linear: Linear | None  # the classifier on top of a projection
+    linear: _linear.Linear | None  # the classifier on top of a projection
     target: Target  # what is predicted
     how: dict[str, Any]  # how and on what it was fitted, with versions; plain JSON values
 
@@ -100,7 +84,7 @@ class Model:
         X = self.features.matrix(path, block)
         if self.linear is None:
             return np.asarray(self.estimator.predict(X)), self.own_scores(X)
-        S = self.linear.decision(scores_of(self.estimator, X))
+        S = self.linear.decision(_linear.scores_of(self.estimator, X))
         if self.target.kind == "labels":
             return (S > 0).astype(np.int8), S
         return np.array(self.target.names, dtype=object)[S.argmax(axis=1)], S
@@ -128,7 +112,7 @@ class Model:
     def has_probabilities(self) -> bool:
         """Whether the method, or the classifier on top of it, gives probabilities."""
         if self.linear is not None:
-            return self.linear.kind == GAUSSIAN
+            return self.linear.kind == _linear.GAUSSIAN
         return hasattr(self.estimator, "predict_proba")
 
     def probabilities(self, path: str, block: Block) -> Array:
@@ -141,7 +125,7 @@ class Model:
             )
         X = self.features.matrix(path, block)
         if self.linear is not None:
-            Z = scores_of(self.estimator, X)
+            Z = _linear.scores_of(self.estimator, X)
             return self.linear.probabilities(Z, self.target.kind == "classes")
         return np.asarray(self.estimator.predict_proba(X))[:, self._class_columns()]
 
@@ -161,19 +145,13 @@ class Model:
 
 
 def how_fitted(
-    source: Source,
-    path: str,
-    estimator: Any,
-    n_rows: int,
-    missing: str = "error",
-    skipped: Skipped | None = None,
+    source: Source, path: str, estimator: Any, n_rows: int, missing: str = "error"
 ) -> dict[str, Any]:
     """What every model file says about how it was made, if nothing was chosen or scaled."""
     plain = (bool, int, float, str, type(None))
     params = estimator.get_params(deep=False)
-    skipped = source.bad_rows() if skipped is None else skipped
     return {
-        **({"skipped": skipped.told()} if source.options.on_error == "skip" else {}),
+        **({"skipped": source.skipped.told()} if source.options.on_error == "skip" else {}),
         "data": path.replace("\\", "/").rsplit("/", 1)[-1],
         "found": {k: v for k, v in source.found.items() if v is not None},
         "told": source.options.told(),
@@ -217,18 +195,16 @@ def save(model: Model, path: str | Path) -> None:
             "alone, use skops or pickle."
         )
     arrays: list[np.ndarray] = []
-    estimator = to_tree(model.estimator, arrays)
+    estimator = _container.to_tree(model.estimator, arrays)
     tree = {"method": model.method, "estimator": estimator, "how": model.how}
     for name in _PARTS:
         part: Any = getattr(model, name)
-        state: Any = None
-        if part is not None:
-            state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+        state: Any = None if part is None else dataclasses.asdict(part)
         if name == "features":
-            state["text"] = [dataclasses.asdict(column) for column in part.text]
-        tree[name] = to_tree(state, arrays)
+            state["text"] = list(state["text"])
+        tree[name] = _container.to_tree(state, arrays)
     with atomic(path) as stream:
-        write_container(stream, tree, arrays)
+        _container.write_container(stream, tree, arrays)
 
 
 def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
@@ -245,29 +221,29 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
     Model
     """
     path = str(path)
-    tree, arrays = read_container(path, max_bytes)
+    tree, arrays = _container.read_container(path, max_bytes)
     if isinstance(tree, dict) and tree.get("kind") == "images":
         raise FileError(path, "it is a model of image sets: use eigenkit annotate predict.")
     if isinstance(tree, dict) and tree.get("kind") == "stream":
         raise FileError(path, "it holds the state of a stream: give the model file beside it.")
-    with putting_together(path):
+    with _container.putting_together(path):
         parts: dict[str, Any] = {}
         for name, cls in _PARTS.items():
-            state = from_tree(tree[name], arrays)
+            state = _container.from_tree(tree[name], arrays)
             if name == "features":
                 state["text"] = tuple(TextColumn(**column) for column in state["text"])
             parts[name] = None if state is None else cls(**state)
         method, how = tree["method"], tree["how"]
         if not isinstance(how, dict) or not isinstance(method, str):
-            raise TreeError("it does not say how it was made")
-        estimator = from_tree(tree["estimator"], arrays)
+            raise _container.TreeError("it does not say how it was made")
+        estimator = _container.from_tree(tree["estimator"], arrays)
         model = Model(method=method, estimator=estimator, how=how, **parts)
         _check_features(model.features, max((a.size for a in arrays), default=0))
         labels, _ = model.predict("", model.row_of_zeros())  # to see whether the parts fit together
-        if model.linear is not None and model.linear.kind not in CLASSIFIERS:
-            raise TreeError("its classifier is not known")
+        if model.linear is not None and model.linear.kind not in _linear.CLASSIFIERS:
+            raise _container.TreeError("its classifier is not known")
         if len(labels) != 1 or model.target.kind not in TASKS:
-            raise TreeError("it predicts nothing sensible")
+            raise _container.TreeError("it predicts nothing sensible")
     return model
 
 
@@ -280,7 +256,7 @@ def _check_features(features: Features, largest: int) -> None:
     fine &= len(features.scale) in (0, features.n_features) and not np.any(features.scale == 0)
     fine &= len(features.fill) in (0, features.n_numbers)
     if not fine:
-        raise TreeError("its features do not fit together")
+        raise _container.TreeError("its features do not fit together")
 
 
 # -- several models as one ---------------------------------------------------------------
@@ -303,8 +279,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
     for _, model in others:
         merged.merge(_relabelled(model, names))
     if not keep_rows:
-        sums = merged._intake_.moments.without_rows(*merged._kind())
-        merged._intake_ = Intake.of(merged, sums)
+        merged._intake_ = Intake.of(merged, merged._intake_.moments.without_rows(*merged._kind()))
     target = replace(first.target, names=names)
     if first.target.columns == first.target.names:
         target = replace(target, columns=names)
@@ -315,7 +290,7 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
         told = [m.how["skipped"] for _, m in models if "skipped" in m.how]
         if told:
             how["skipped"] = reduce(Skipped.with_more, map(Skipped.as_told, told)).told()
-    linear = None if first.linear is None else of_stream(merged, target)
+    linear = None if first.linear is None else _linear.of_stream(merged, target)
     return replace(first, estimator=merged, linear=linear, target=target, how=how)
 
 
@@ -324,7 +299,7 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         raise FileError(
             name, "it keeps no stream to merge: fit it with --checkpoint, or update it with follow."
         )
-    if problem := cannot_follow(model):
+    if problem := _linear.cannot_follow(model):
         raise FileError(name, problem)
     mine, theirs = model.features.names or (), first.features.names or ()
     if mine != theirs and sorted(mine) == sorted(theirs):
@@ -338,20 +313,22 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
             )
     if column := other_dates(*(m.how["found"].get("kinds") for m in (model, first))):
         raise FileError(name, f"it has other columns of dates than {first_name}.", column=column)
-    for what in ("scale", "fill"):
-        if not np.array_equal(getattr(model.features, what), getattr(first.features, what)):
-            raise FileError(
-                name,
-                f"its features were scaled or filled in differently from those of {first_name}: "
-                "fit both with --scale none, or follow both from one model.",
-            )
+    pairs = ([getattr(m.features, what) for m in (model, first)] for what in ("scale", "fill"))
+    if not all(np.array_equal(*pair) for pair in pairs):
+        raise FileError(
+            name,
+            f"its features were scaled or filled in differently from those of {first_name}: fit "
+            "both with --scale none, or follow both from one model.",
+        )
 
 
 def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
     """What must be the same in both models: its name, and its two values."""
     yield "method", model.method, first.method
     yield "kind of labels", model.target.kind, first.target.kind
-    mine, theirs = (_columns(m) for m in (model, first))
+    mine, theirs = (
+        {*(m.features.names or ()), *(c.name for c in m.features.text)} for m in (model, first)
+    )
     here, there = listed(sorted(mine - theirs), 4), listed(sorted(theirs - mine), 4)
     if mine != theirs:
         yield "set of columns", f"another, with {here or 'none'}", f"with {there or 'none'}"
@@ -365,10 +342,6 @@ def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
         yield param, repr(value), repr(theirs_too.get(param))
 
 
-def _columns(model: Model) -> set[str]:
-    return {*(model.features.names or ()), *(column.name for column in model.features.text)}
-
-
 def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
     """A copy of the estimator of a model, with its labels in their places among ``names``."""
     stream = model.estimator
@@ -379,7 +352,7 @@ def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
         setattr(made, key, value)
     moments = stream._intake_.moments
     if model.target.kind != "numbers":
-        order = label_places(stream, model.target.names)
+        order = _linear.label_places(stream, model.target.names)
         moments = moments.relabelled(place[order], len(names))
         if made._n_labels_ == len(place):  # planes have the number of a class in one column
             made._n_labels_ = len(names)

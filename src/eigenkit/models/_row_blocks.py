@@ -18,20 +18,7 @@ from eigenkit.files._common import check_unique, listed
 from eigenkit.files._errors import hinting, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
-from eigenkit.models._blocks import (
-    BLOCK_BYTES,
-    Assigned,
-    Stored,
-    anew,
-    cut,
-    drawn,
-    grouped,
-    in_fold,
-    parsed,
-    sliceable,
-    taken,
-    triple,
-)
+from eigenkit.models import _blocks
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is
@@ -73,8 +60,8 @@ class RowBlocks(Blocks):
     def __init__(
         self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
     ) -> None:
-        ask = anew(blocks)
-        self._parts = lambda: ([triple(block)] for block in ask())
+        ask = _blocks.anew(blocks)
+        self._parts = lambda: ([_blocks.triple(block)] for block in ask())
         self._classes, self._about = classes, "from a function"
 
     def __repr__(self) -> str:
@@ -97,7 +84,7 @@ class RowBlocks(Blocks):
 
     def head(self) -> tuple[Any, Any, Any]:
         for block in chain.from_iterable(self._parts()):
-            X, y, weight = triple(block)
+            X, y, weight = _blocks.triple(block)
             if not has_no_rows(X, y, weight):
                 return X, y, weight
         raise ValueError(NO_BLOCK)
@@ -106,7 +93,9 @@ class RowBlocks(Blocks):
         return super().classes() if self._classes is None else self._classes
 
     @classmethod
-    def from_arrays(cls, parts: Sequence[Any], *, block_bytes: int = BLOCK_BYTES) -> RowBlocks:
+    def from_arrays(
+        cls, parts: Sequence[Any], *, block_bytes: int = _blocks.BLOCK_BYTES
+    ) -> RowBlocks:
         """From arrays, memory maps, sparse matrices, frames or lists, which are cut into blocks
         where they are large.
 
@@ -134,7 +123,7 @@ class RowBlocks(Blocks):
         if all(callable(part[0]) for part in given):
             about = counted(len(given), "block")
             return cls._of(lambda: (_asked(part[0]) for part in given), f"{about} from functions")
-        triples = [sliceable(*triple(part)) for part in given]
+        triples = [_blocks.sliceable(*_blocks.triple(part)) for part in given]
         for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
                 n, n_other = X.shape[0], X.shape[0] if other is None else other.shape[0]
@@ -142,13 +131,13 @@ class RowBlocks(Blocks):
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give the same number."
                     )
-        pieces = [(part, *piece) for part in triples for piece in cut(part[0], block_bytes)]
-        groups = grouped(pieces, [size for _, size, _ in pieces])
+        pieces = [(part, *piece) for part in triples for piece in _blocks.cut(part[0], block_bytes)]
+        groups = _blocks.grouped(pieces, [size for _, size, _ in pieces])
         shapes = [X.shape for X, *_ in triples]
         about = f"{_sizes(shapes, len(pieces))} from arrays"
 
         def blocks_in(group: Sequence[Any]) -> Iterator[Any]:
-            return (tuple(taken(A, rows) for A in part) for part, _, rows in group)
+            return (tuple(_blocks.taken(A, rows) for A in part) for part, _, rows in group)
 
         return cls._of(lambda: map(blocks_in, groups), about)
 
@@ -199,23 +188,21 @@ class RowBlocks(Blocks):
         RowBlocks
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
-        told: dict[str, Any] = {"task": task, "missing": missing, "on_error": on_error}
-        options = Reading(labels=names, stream=True, **told, **reading)
+        reading |= {"task": task, "missing": missing, "on_error": on_error}
+        options = Reading(labels=names, stream=True, **reading)
         with python_words(), hinting():
             source = open_files(files, options)
-            blocks, target = parsed(source, scale, missing, scratch)
-        if target is None or target.kind != "classes":
-            made = cls.stored(blocks)
-        else:
+            blocks, target = _blocks.parsed(source, scale, missing, scratch)
+        classes = None
+        if target is not None and target.kind == "classes":
             values = class_values(target.names)
-            named = [replace(block, names=values) for block in blocks]
-            made = cls.stored(named, np.unique(values))
+            blocks, classes = [replace(block, names=values) for block in blocks], np.unique(values)
+        made = cls.stored(blocks, classes)
         given = [files] if isinstance(files, str | Path) else files
         made._about += f" from {listed([str(each) for each in given])}"
         if on_error == "skip":
-            bad = source.bad_rows()
-            made.skipped_ = bad.described()
-            made._about += f", {counted(bad.n, 'bad row')} skipped" if bad.n else ""
+            n, made.skipped_ = source.skipped.n, source.skipped.described()
+            made._about += f", {counted(n, 'bad row')} skipped" if n else ""
         return made
 
     @classmethod
@@ -262,10 +249,12 @@ class RowBlocks(Blocks):
             return blocks_of(client, parts, y, known, options)
 
     @classmethod
-    def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
+    def stored(
+        cls, blocks: Sequence[_blocks.Stored], classes: np.ndarray | None = None
+    ) -> RowBlocks:
         """From blocks in a scratch file."""
         width = max((block.shape[1] for block in blocks), default=0)
-        groups = grouped(blocks, [block.n_bytes for block in blocks])
+        groups = _blocks.grouped(blocks, [block.n_bytes for block in blocks])
         about = _sizes([(block.shape[0], width) for block in blocks], len(blocks))
         made = cls._of(lambda: ((b.read(width) for b in group) for group in groups), about, classes)
         if blocks:
@@ -289,13 +278,13 @@ class RowBlocks(Blocks):
         Rows are assigned at random within their blocks, always alike for the same blocks and
         ``random_state``, unless ``of`` gives the fold of every row, from 0 to n - 1.
         """
-        assigned = drawn(n, random_state) if of is None else self._as_said(of)
+        assigned = _blocks.drawn(n, random_state) if of is None else self._as_said(of)
 
         def chosen(fold: int, held_out: bool) -> RowBlocks:
             about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
             which = assigned, fold, held_out
             return RowBlocks._of(
-                lambda: (in_fold(part, p, *which) for p, part in enumerate(self._parts())),
+                lambda: (_blocks.in_fold(part, p, *which) for p, part in enumerate(self._parts())),
                 about,
                 self.classes(),
             )
@@ -303,7 +292,7 @@ class RowBlocks(Blocks):
         for i in range(n):
             yield chosen(i, False), chosen(i, True)
 
-    def _as_said(self, of: np.ndarray) -> Assigned:
+    def _as_said(self, of: np.ndarray) -> _blocks.Assigned:
         """The given folds of all rows, by block."""
         begins: dict[tuple[int, int], int] = {}
         n = 0
@@ -325,7 +314,7 @@ class RowBlocks(Blocks):
         """
 
         def mapped(part: Iterable[Any]) -> Iterator[Any]:
-            given = (triple(block) for block in part)
+            given = (_blocks.triple(block) for block in part)
             return ((function(X), y, w) for X, y, w in given if not has_no_rows(X, y, w))
 
         about = f"{getattr(function, '__name__', 'a function')} of {self!r}"
@@ -361,13 +350,13 @@ class RowBlocks(Blocks):
 
 def _sizes(shapes: Sequence[tuple[int, ...]], n_blocks: int) -> str:
     rows, columns = sum(shape[0] for shape in shapes), max((s[1] for s in shapes), default=0)
-    sizes = counted(rows, "row"), counted(columns, "column"), counted(n_blocks, "block")
-    return "{} x {} in {}".format(*sizes)
+    table = f"{counted(rows, 'row')} x {counted(columns, 'column')}"
+    return f"{table} in {counted(n_blocks, 'block')}"
 
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
     found = function()
-    yield triple(found if isinstance(found, tuple) else (found,))
+    yield _blocks.triple(found if isinstance(found, tuple) else (found,))
 
 
 def _columns(A: Any) -> list[np.ndarray]:

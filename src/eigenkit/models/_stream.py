@@ -10,24 +10,22 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from types import NoneType
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
 
 from eigenkit.estimators._streams import Streaming
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
+from eigenkit.files._common import listed
 from eigenkit.files._writing import Lock
-from eigenkit.models._container import (
-    TreeError,
-    damaged,
-    from_tree,
-    read_container,
-    to_tree,
-    write_container,
-)
+from eigenkit.models import _container
 from eigenkit.models._model import MAX_BYTES
-from eigenkit.models._stream_errors import explained
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
 # Checkpoints take at most this share of the time, however large the state is.
@@ -46,7 +44,7 @@ class _Last:
     skipped: list[tuple[int, str]] = field(default_factory=list)
 
 
-class Stream:
+class Stream(AbstractContextManager["Stream"]):
     """A stream with checkpoints: every batch counts exactly once, even through crashes.
 
     Parameters
@@ -121,7 +119,7 @@ class Stream:
         self.estimator: Any = estimator
         self.path = Path(path)
         self._last = _Last()
-        to_tree(estimator, [])  # refuse what cannot be stored before there is any state
+        _container.to_tree(estimator, [])  # refuse what cannot be stored before there is any state
         self._lock = Lock(self.path)
         try:
             self._resumed = self._resume() if self.path.exists() else None
@@ -185,24 +183,11 @@ class Stream:
     ) -> bool:
         """:meth:`update` with a batch that is made when it is needed.
 
-        Parameters
-        ----------
-        batch : callable
-            Gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
-            refusal by the estimator.
-        position, after
-            As in :meth:`update`.
-        mark : str, optional
-            Identifies the source up to the position; kept with the position.
-        sound : callable, optional
-            Called if the batch is refused: gives the batch without its bad rows, and the position
-            and error of each of these. The first error is raised, or all are skipped and the rest
-            is taken in.
-
-        Returns
-        -------
-        bool
-            As in :meth:`update`.
+        ``batch`` gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
+        refusal by the estimator. If the batch is refused, ``sound`` gives it without its bad rows,
+        and the position and error of each of these: the first error is raised, or all are skipped
+        and the rest is taken in. ``mark`` identifies the source up to the position, and is kept
+        with it.
         """
         if not self._lock.held:
             raise ValueError(
@@ -281,10 +266,35 @@ class Stream:
         try:
             self.estimator.partial_fit(X, y, **given)
         except ValueError as error:
-            name = self.path.name
-            if (better := explained(error, X, self.estimator, name, position)) is None:
+            if (better := self._explained(error, X, position)) is None:
                 raise
             raise better from error
+
+    def _explained(self, error: ValueError, X: Any, position: int) -> ValueError | None:
+        """An error that says which columns have changed, or which row is not finite."""
+        batch, known = f"the batch up to {position}", vars(self.estimator)
+        shape, began = (), known.get("n_features_in_")
+        with suppress(ValueError):  # rows of different lengths
+            shape = np.shape(X)
+        names, before = getattr(X, "columns", None), known.get("feature_names_in_")
+        other = None
+        if began is not None and len(shape) == 2 and shape[1] != began:
+            other = f"{shape[1]} columns", str(began)
+        elif names is not None and before is not None and list(names) != list(before):
+            other = f"the columns {listed(names)}", listed(before)
+        if other is not None:
+            return ValueError(
+                f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}: give the "
+                "same columns, or another file."
+            )
+        rows: Any = ()
+        with suppress(TypeError, ValueError):
+            if sparse.issparse(X):
+                rows = X.tocoo().row[~np.isfinite(X.tocoo().data)]
+            else:
+                A = np.asarray(X, dtype=np.float64)
+                rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
+        return ValueError(f"row {min(rows)} (from 0) of {batch}: {error}") if len(rows) else None
 
     # -- the file ----------------------------------------------------------------------
 
@@ -294,15 +304,15 @@ class Stream:
         arrays: list[Any] = []
         tree = {
             "kind": "stream",
-            "settings": to_tree(self._settings(), arrays),
-            "estimator": to_tree(self.estimator, arrays),
+            "settings": _container.to_tree(self._settings(), arrays),
+            "estimator": _container.to_tree(self.estimator, arrays),
             "position": self.position,
             "mark": self.mark,
             "n_skipped": self.n_skipped,
-            "skipped": to_tree(self.skipped, arrays),
+            "skipped": _container.to_tree(self.skipped, arrays),
         }
         with atomic(self.path) as file:
-            write_container(file, tree, arrays)
+            _container.write_container(file, tree, arrays)
         self._written, self._dirty = time.monotonic(), False
         self._cost = self._written - begun
 
@@ -318,7 +328,7 @@ class Stream:
     def _resume(self) -> int | None:
         """Continue from the state in the file; returns the position of its last batch."""
         try:
-            tree, arrays = read_container(str(self.path), MAX_BYTES)
+            tree, arrays = _container.read_container(str(self.path), MAX_BYTES)
         except FileError as error:
             problem = error.problem.rstrip(".").replace("the model file", "the state")
             told = "a model file of eigenkit: give one that fit wrote"
@@ -328,15 +338,14 @@ class Stream:
         if isinstance(tree, dict) and tree.get("kind") != "stream":
             raise FileError(str(self.path), "it holds a model: use another file for the state.")
         try:
-            self._check_settings(from_tree(tree["settings"], arrays))
-            found = from_tree(tree["estimator"], arrays)
-            skipped = from_tree(tree["skipped"], arrays)
+            self._check_settings(_container.from_tree(tree["settings"], arrays))
+            found = _container.from_tree(tree["estimator"], arrays)
+            skipped = _container.from_tree(tree["skipped"], arrays)
             last = _Last(tree["position"], tree.get("mark"), tree["n_skipped"], skipped)
-        except (TreeError, KeyError, TypeError, RecursionError) as error:
-            raise damaged(str(self.path), "it holds no state of a stream") from error
-        fine = type(found) is type(self.estimator) and type(last.position) in (int, type(None))
-        if not fine:
-            raise damaged(str(self.path), "it holds no state of a stream")
+        except (_container.TreeError, KeyError, TypeError, RecursionError) as error:
+            raise _container.damaged(str(self.path), "it holds no state of a stream") from error
+        if type(found) is not type(self.estimator) or type(last.position) not in (int, NoneType):
+            raise _container.damaged(str(self.path), "it holds no state of a stream")
         if any(is_fitted_name(name) for name in vars(self.estimator)):
             raise ValueError(
                 f"the estimator has been fed, and {self.path.name} holds the state of a stream: "
@@ -373,9 +382,6 @@ class Stream:
             "a Stream is the only writer of its file, and cannot be copied or pickled: use "
             "stream.estimator, or open the file where it is needed."
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.close()
