@@ -13,7 +13,13 @@ from sklearn.metrics import average_precision_score, confusion_matrix, precision
 
 from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
-from eigenkit.evaluation.detail import RECALL_GRID, detail_of, precision_on_grid, steps_up_to
+from eigenkit.evaluation.detail import (
+    RECALL_GRID,
+    Outcome,
+    by_components,
+    keep_detail,
+    precision_on_grid,
+)
 from eigenkit.evaluation.record import from_dict, to_dict
 from eigenkit.evaluation.summary import _column_facts
 from eigenkit.report.tables import worst
@@ -61,7 +67,8 @@ def test_counts_over_the_splits_are_those_of_all_held_out_samples():
 def test_confusion_has_the_truth_in_rows():
     Y = np.eye(3)[[0, 0, 1, 2]]
     P = np.eye(3)[[0, 1, 1, 0]]
-    found = detail_of(Y, P, P, np.arange(4), single=True)
+    found = Outcome()
+    keep_detail(found, Y, P, P, np.arange(4), single=True)
     assert found.confusion == confusion_matrix([0, 0, 1, 2], [0, 1, 1, 0]).tolist()
     assert sorted(int(w[0]) for w in found.worst) == [1, 3]
 
@@ -105,8 +112,8 @@ def test_with_all_components_the_score_is_that_of_the_method():
 
 
 def test_steps_end_with_all():
-    assert steps_up_to(2) == [1, 2]
-    assert steps_up_to(9) == [1, 2, 3, 4, 5, 6, 8, 9]
+    for last, steps in ((2, [1, 2]), (9, [1, 2, 3, 4, 5, 6, 8, 9])):
+        assert by_components(np.zeros((3, last)), float) == {str(l): l for l in steps}
 
 
 def test_numbers_keep_what_was_predicted_when_a_sample_was_held_out():

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ import numpy as np
 
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import make_baselines, make_classifier
-from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Detail
+from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Outcome
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.record import model_from_dict, to_dict
 from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial
+from eigenkit.evaluation.trial import Plan, rehearse, run_trial
 from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 
 Progress = Callable[[int, int, str], None]
@@ -138,13 +138,9 @@ def evaluate(
     True
     """
     numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
-    samples = read_samples(
-        X, Y, feature_names, label_names, prepare, numbers=numbers, groups=groups
-    )
+    samples = read_samples(X, Y, feature_names, label_names, prepare, numbers, groups)
     repeats, seed = check_count("repeats", repeats), check_seed("random_state", random_state)
-    splits, words = make_splits(
-        samples.Y, cv, repeats, train_size, seed, numbers=numbers, groups=samples.groups
-    )
+    splits, words = make_splits(samples, cv, repeats, train_size, seed)
     first = samples.parts(splits[0])[0][0]
     plan = Plan(
         make_classifier(classifier, seed),
@@ -282,7 +278,10 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
             if json.loads(there[0]).get("run") == run:
                 for line in there[1:]:
                     found = json.loads(line)
-                    self[int(found["split"]), str(found["method"])] = _step(found)
+                    outcome = Outcome(**found["outcome"])
+                    if outcome.model is not None:
+                        outcome.model = model_from_dict(outcome.model)
+                    self[int(found["split"]), str(found["method"])] = outcome
                     lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
@@ -291,8 +290,7 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
         self[split, method] = outcome
         if self.path is None:
             return
-        plain = asdict(replace(outcome, model=None))
-        line = {"split": split, "method": method, "outcome": plain, "model": to_dict(outcome.model)}
+        line = {"split": split, "method": method, "outcome": to_dict(outcome)}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
@@ -302,14 +300,6 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
         """Remove the file: the run is complete."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
-
-
-def _step(found: dict[str, Any]) -> Outcome:
-    outcome = Outcome(**found["outcome"])
-    if outcome.detail is not None:
-        outcome.detail = Detail(**outcome.detail)  # type: ignore[arg-type]
-    outcome.model = None if found["model"] is None else model_from_dict(found["model"])
-    return outcome
 
 
 # -- parameters ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from eigenkit.evaluation import detail
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.record import schema
 from eigenkit.evaluation.samples import Samples, deviations, with_means
-from eigenkit.evaluation.trial import Outcome, project_rows
+from eigenkit.evaluation.trial import project_rows
 from eigenkit.late import versions
 from eigenkit.numerics.linalg import Array
 
@@ -31,7 +31,7 @@ def summarize(
     name: str,
     estimator: Any,
     baseline: bool,
-    outcomes: list[Outcome],
+    outcomes: list[detail.Outcome],
     samples: Samples,
     points: schema.Points,
     shown: list[int],
@@ -40,7 +40,6 @@ def summarize(
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
     measured = dict.fromkeys(name for outcome in fine for name in outcome.scores) or METRICS
-    details = [outcome.detail for outcome in fine if outcome.detail is not None]
     numbers, text = samples.numbers, " ".join(repr(estimator).split())
     return schema.Method(
         name=name,
@@ -56,16 +55,16 @@ def summarize(
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
         alpha=_alpha_search(outcomes),
         model=outcomes[0].model,
-        roc=[_curve(j, details) for j in shown if details and not numbers],
-        labels=[] if numbers else detail.label_scores(details),
-        confusion=detail.confusion(details, shown),
-        worst=detail.worst_samples(details),
-        by_components=detail.component_scores(details),
+        roc=[_curve(j, fine) for j in shown if fine],
+        labels=detail.label_scores(fine),
+        confusion=detail.confusion(fine, shown),
+        worst=detail.worst_samples(fine),
+        by_components=detail.component_scores(fine),
         predicted=_predicted(fine, points) if numbers and fine else [],
     )
 
 
-def _predicted(fine: list[Outcome], points: schema.Points) -> list[list[float | None]]:
+def _predicted(fine: list[detail.Outcome], points: schema.Points) -> list[list[float | None]]:
     """What was predicted for the drawn samples when they were first held out."""
     known: dict[str, list[float]] = {}
     for outcome in reversed(fine):
@@ -77,7 +76,7 @@ def _predicted(fine: list[Outcome], points: schema.Points) -> list[list[float | 
     ]
 
 
-def _alpha_search(outcomes: list[Outcome]) -> schema.AlphaSearch | None:
+def _alpha_search(outcomes: list[detail.Outcome]) -> schema.AlphaSearch | None:
     """The alphas of all splits, some of which may have extended the grid further than others."""
     scores: dict[float, list[float | None]] = {}
     for outcome in outcomes:
@@ -95,13 +94,13 @@ def _alpha_search(outcomes: list[Outcome]) -> schema.AlphaSearch | None:
     )
 
 
-def _curve(label: int, details: list[detail.Detail]) -> schema.Curve:
+def _curve(label: int, fine: list[detail.Outcome]) -> schema.Curve:
     """Means over the splits at every rate of the grids."""
     return schema.Curve(
         label,
-        detail.over_splits([d.auc[label] for d in details]).mean,
-        detail.mean_curve([d.roc[label] for d in details]),
-        detail.mean_curve([d.precision[label] for d in details]),
+        detail.over_splits([o.auc[label] for o in fine]).mean,
+        detail.mean_curve([o.roc[label] for o in fine]),
+        detail.mean_curve([o.precision[label] for o in fine]),
     )
 
 
