@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,10 @@ from eigenkit.evaluation.record import model_from_dict, to_dict
 from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Plan, rehearse, run_trial
+from eigenkit.evaluation.trial import Forecast, Plan, rehearse, run_trial
 from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 
 Progress = Callable[[int, int, str], None]
-Forecast = Callable[[float, float, int], None]
 
 
 def evaluate(
@@ -159,69 +158,53 @@ def evaluate(
     everything = {**compared, **plain}
     parts = [samples.groups, *(part for split in splits for part in split)]
     kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
-    steps = _Steps(everything, samples, splits, plan, points, kept)
-    if forecast is not None:
-        steps.guess(forecast)
-    done = steps.run(progress or (lambda done, total, message: None))
-    methods_done = [
-        summarize(key, estimator, key in plain, done[key], samples, points, data.shown)
-        for key, estimator in everything.items()
-    ]
-    kept.forget()
-    record: dict[str, Any] = to_dict(
-        Run(
-            schema=SCHEMA,
-            version=VERSION,
-            data=data,
-            protocol=_protocol(words, splits, classifier, plan),
-            methods=methods_done,
-            points=points,
-            false_positive_rate=ROC_GRID.round(6).tolist(),
-            environment=environment(),
-            command=command,
-            recall=RECALL_GRID.round(6).tolist(),
-        )
+    left = len(splits) - len(kept) / len(everything)
+    if forecast is not None and left > 0:
+        rehearse(everything.values(), samples, splits[0], plan, left, forecast)
+    tell = progress or (lambda done, total, message: None)
+    done = _run(everything, samples, splits, plan, points, kept, tell)
+    run = Run(
+        schema=SCHEMA,
+        version=VERSION,
+        data=data,
+        protocol=_protocol(words, splits, classifier, plan),
+        methods=[
+            summarize(key, estimator, key in plain, done[key], samples, points, data.shown)
+            for key, estimator in everything.items()
+        ],
+        points=points,
+        false_positive_rate=ROC_GRID.round(6).tolist(),
+        environment=environment(),
+        command=command,
+        recall=RECALL_GRID.round(6).tolist(),
     )
-    return record
+    kept.forget()
+    return dict(to_dict(run))
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Every method on every split; the model of the first split is described at once."""
-
-    methods: dict[str, Any]
-    samples: Samples
-    splits: list[Split]
-    plan: Plan
-    points: Points
-    kept: KeptSteps
-
-    def run(self, tell: Progress) -> dict[str, list[Outcome]]:
-        """For every method, the outcomes of all splits; the first holds its model for drawing."""
-        n = len(self.splits)
-        order = [(i, key) for i in range(n) for key in self.methods]
-        for done, (i, key) in enumerate(order):
-            if (i, key) not in self.kept:
-                tell(done, len(order), f"split {i + 1} of {n}: {key}")
-                self._step(i, key)
-        tell(len(order), len(order), "done")
-        return {key: [self.kept[i, key] for i in range(n)] for key in self.methods}
-
-    def guess(self, tell: Forecast) -> None:
-        """Say how long the remaining work will take, if it is long."""
-        left = len(self.splits) - len(self.kept) / len(self.methods)
-        methods, first = self.methods.values(), self.splits[0]
-        if left > 0 and (bounds := rehearse(methods, self.samples, first, self.plan)):
-            low, high, rows = bounds
-            tell(left * low, left * high, rows)
-
-    def _step(self, i: int, key: str) -> None:
-        outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan)
+def _run(
+    methods: dict[str, Any],
+    samples: Samples,
+    splits: list[Split],
+    plan: Plan,
+    points: Points,
+    kept: KeptSteps,
+    tell: Progress,
+) -> dict[str, list[Outcome]]:
+    """For every method, the outcomes of all splits; the first holds its model for drawing."""
+    n, total = len(splits), len(splits) * len(methods)
+    for done, (i, key) in enumerate(product(range(n), methods)):
+        if (i, key) in kept:
+            continue
+        tell(done, total, f"split {i + 1} of {n}: {key}")
+        outcome = run_trial(methods[key], samples, splits[i], plan)
         # A model may be large, and there may be many.
         model, outcome.model = outcome.model, None
         if i == 0 and outcome.error is None:
-            outcome.model = describe_model(model, self.samples, self.splits[0], self.points)
-        self.kept.add(i, key, outcome)
+            outcome.model = describe_model(model, samples, splits[0], points)
+        kept.add(i, key, outcome)
+    tell(total, total, "done")
+    return {key: [kept[i, key] for i in range(n)] for key in methods}
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +29,8 @@ from eigenkit.evaluation.detail import (
 )
 from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.numerics.linalg import Array
+
+Forecast = Callable[[float, float, int], None]
 
 # A rehearsal, which estimates how long a run will take, uses one in _SHARE of the training rows,
 # but at least _FEW_ROWS. It is worth its time with many rows, or many numbers in X times labels.
@@ -103,17 +105,17 @@ def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Out
 
 
 def rehearse(
-    methods: Iterable[Any], samples: Samples, split: Split, plan: Plan
-) -> tuple[float, float, int] | None:
-    """Bounds on the seconds that all methods need for a split, and the rows they are based on.
+    methods: Iterable[Any], samples: Samples, split: Split, plan: Plan, times: float, tell: Forecast
+) -> None:
+    """Tell bounds on the seconds that all methods need for so many splits, and the rows tried.
 
     Two trials with one alpha, on a few rows and on more, show how the time grows. Extrapolating it
-    by a power of the number of rows and by a line gives the two bounds. None for a run so short
-    that the trials would add much to it.
+    by a power of the number of rows and by a line gives the two bounds. Nothing is told of a run so
+    short that the trials would add much to it.
     """
     n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
     if n < _MANY_ROWS and (n < 4 * _FEW_ROWS or numbers < _MANY_NUMBERS):
-        return None
+        return
     rng = np.random.default_rng(plan.seed)
     sizes, m = (max(_FEW_ROWS, n // _SHARE) // 4, max(_FEW_ROWS, n // _SHARE)), len(plan.alphas)
     few = [samples.some_of(split, size / n, rng) for size in sizes]
@@ -130,7 +132,7 @@ def rehearse(
     rise = max(took[1] - took[0], 0.0)
     by_power = took[1] * (n / sizes[1]) ** (np.log1p(rise / took[0]) / np.log(sizes[1] / sizes[0]))
     by_rows = took[1] + rise * (n - sizes[1]) / (sizes[1] - sizes[0])
-    return min(by_power, by_rows), max(by_power, by_rows), sizes[1]
+    tell(times * min(by_power, by_rows), times * max(by_power, by_rows), sizes[1])
 
 
 @contextmanager
