@@ -137,9 +137,6 @@ def _apply(
 def _told_apart(kept: list[str], names: list[str]) -> list[str]:
     """The names of all columns; a column of ours with the name of a kept one is "predicted ...".
 
-    Examples
-    --------
-    >>> from eigenkit.cli._apply import _told_apart
     >>> _told_apart(["id", "class"], ["class", "score a"])
     ['id', 'class', 'predicted class', 'score a']
     """
@@ -343,9 +340,6 @@ def _explanation(item: dict[str, Any], kinds: dict[str, str | None]) -> str:
 def _written(value: float, kind: str | None) -> str:
     """A value for reading: a date as a date, others in a few digits.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._apply import _written
     >>> _written(19794.0, "date"), _written(19794.25, "date"), _written(0.25, None)
     ('2024-03-12', '2024-03-12 06:00', '0.25')
     """

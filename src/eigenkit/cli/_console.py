@@ -93,9 +93,6 @@ class Result:
 def clean(text: Any, length: int = 4000) -> str:
     """One line for a terminal: control characters escaped, not too long.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._console import clean
     >>> clean("\\x1b[31mred\\n")
     '\\\\x1b[31mred\\\\n'
     """

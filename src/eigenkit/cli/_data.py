@@ -74,7 +74,6 @@ def checked_views(given: o.Given, names: list[str]) -> tuple[str, ...]:
 
     Without names any method may be used.
     """
-
     views, methods = o.split(given.views), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:

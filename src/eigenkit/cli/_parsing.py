@@ -154,9 +154,6 @@ class Command(_Described):
 def _repeated(option: str, args: list[str]) -> list[str]:
     """The arguments, with the option repeated before each of its values.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._parsing import _repeated
     >>> _repeated("--views", ["a.csv", "--views", "a_*", "b_*", "-o", "m.ek"])
     ['a.csv', '--views', 'a_*', '--views', 'b_*', '-o', 'm.ek']
     """

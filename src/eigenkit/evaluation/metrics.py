@@ -43,9 +43,6 @@ _WITH_UNIT = ("rmse", "mae")
 def decimals(metric: str, means: Iterable[float | None]) -> int:
     """How many to show: three for shares; for errors, four digits of the smallest.
 
-    Examples
-    --------
-    >>> from eigenkit.evaluation.metrics import decimals
     >>> decimals("auc", [0.01]), decimals("rmse", [23976.0, 95067.0]), decimals("mae", [0.000123])
     (3, 0, 6)
     """
@@ -95,10 +92,6 @@ def auc_per_label(Y: Array, S: Array) -> Array:
     The share of pairs of a positive and a negative sample that S puts in the right order,
     ties counting half.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.evaluation.metrics import auc_per_label
     >>> auc_per_label(np.array([[0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [2.0]]))
     array([0.75])
     """

@@ -1,16 +1,4 @@
-"""Reports of a run from its record: text, JSON, or one HTML file that needs no network.
-
-Examples
---------
->>> from sklearn.datasets import load_iris
->>> from eigenkit import LDA
->>> from eigenkit.evaluation import evaluate
->>> from eigenkit.report import render_text
->>> X, y = load_iris(return_X_y=True)
->>> record = evaluate(X, y, {"lda": LDA()}, cv=3, name="iris")
->>> print(render_text(record).splitlines()[0])
-iris
-"""
+"""Reports of a run from its record: text, JSON, or one HTML file that needs no network."""
 
 from __future__ import annotations
 
