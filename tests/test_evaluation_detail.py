@@ -13,13 +13,8 @@ from sklearn.metrics import average_precision_score, confusion_matrix, precision
 
 from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
-from eigenkit.evaluation.detail import (
-    RECALL_GRID,
-    Outcome,
-    by_components,
-    keep_detail,
-    precision_on_grid,
-)
+from eigenkit.evaluation.detail import RECALL_GRID, Outcome, by_components, keep_detail
+from eigenkit.evaluation.metrics import curves
 from eigenkit.evaluation.record import from_dict, to_dict
 from eigenkit.evaluation.summary import _column_facts
 from eigenkit.report.tables import worst
@@ -30,7 +25,7 @@ def test_average_precision_and_curve_are_those_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     y = (rng.random(60) < 0.3).astype(float)
     s = np.round(y + rng.normal(size=60), 1)  # with ties
-    area, curve = precision_on_grid(y, s, RECALL_GRID)
+    _, area, curve = curves(y, s, RECALL_GRID, RECALL_GRID)
     assert area == pytest.approx(average_precision_score(y, s), abs=1e-12)
     precision, recall, _ = precision_recall_curve(y, s)
     for r, value in zip(RECALL_GRID, curve, strict=True):
@@ -40,7 +35,7 @@ def test_average_precision_and_curve_are_those_of_scikit_learn(seed):
 
 
 def test_a_label_that_does_not_vary_has_no_curve():
-    area, curve = precision_on_grid(np.ones(5), np.arange(5.0), RECALL_GRID)
+    _, area, curve = curves(np.ones(5), np.arange(5.0), RECALL_GRID, RECALL_GRID)
     assert np.isnan(area)
     assert curve is None
 

@@ -146,12 +146,12 @@ def _annotator(given: o.Given) -> images.ImageAnnotator:
             look_up("descriptor", plan.descriptor, DESCRIPTORS)
     except ValueError as error:
         raise o.bad("--kernels", sentence(error)) from error
-    views = "auto" if given.views is None else given.views
-    if given.unseen_views:
-        if given.views is not None:
-            all_pictures = "it compares all pictures: leave out --views and --no-views."
-            raise o.bad("--unseen-views", all_pictures)
-        views = "unseen"
+    views = given.views
+    if views is None:
+        views = "unseen" if given.unseen_views else "auto"
+    elif given.unseen_views:
+        all_pictures = "it compares all pictures: leave out --views and --no-views."
+        raise o.bad("--unseen-views", all_pictures)
     size = None if given.size is None else given.size.lower().split("x")
     if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
         raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
@@ -180,12 +180,9 @@ def _read(given: o.Given) -> list[images.ImageSet]:
 
 def _labelled(given: o.Given) -> tuple[Any, Any, Any, Any]:
     """Sets, their terms as a matrix, the names of the terms, and the groups if there are any."""
-    sets, groups = _read(given), given.groups
-    return (
-        sets,
-        *images.read_labels(given.labels, sets),
-        read_groups(groups, sets) if groups else None,
-    )
+    sets = _read(given)
+    Y, terms = images.read_labels(given.labels, sets)
+    return sets, Y, terms, read_groups(given.groups, sets) if given.groups else None
 
 
 def _rows(

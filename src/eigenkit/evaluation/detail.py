@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label, precision_on_grid, rates, roc_on_grid
+from eigenkit.evaluation.metrics import auc_per_label, curves, rates
 from eigenkit.evaluation.record.schema import ComponentScores, LabelScore, Score, Worst
 from eigenkit.numerics.linalg import Array
 
@@ -20,7 +20,7 @@ ROC_GRID = np.linspace(0, 1, 41) ** 2
 RECALL_GRID = np.linspace(0, 1, 41)
 # Numbers of components to try, in growing steps, because later components matter less.
 _STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 80, 120, 200)
-MAX_WORST = 10
+_MAX_WORST = 10
 # Responses whose predictions are kept for drawing.
 MAX_RESPONSES = 6
 
@@ -69,11 +69,10 @@ def keep_detail(outcome: Outcome, Y: Array, S: Array, P: Array, rows: Array, sin
         setattr(outcome, name, counted.sum(axis=0).astype(int).tolist())
     outcome.auc, outcome.worst = auc_per_label(Y, S).tolist(), _worst(Y, S, P, rows, single)
     for y, s in zip(Y.T, S.T, strict=True):
-        curve = roc_on_grid(y, s, ROC_GRID)
+        curve, area, precision = curves(y, s, ROC_GRID, RECALL_GRID)
         outcome.roc.append(None if curve is None else curve.tolist())
-        area, at = precision_on_grid(y, s, RECALL_GRID)
         outcome.average_precision.append(area)
-        outcome.precision.append(None if at is None else at.tolist())
+        outcome.precision.append(None if precision is None else precision.tolist())
     if single:
         outcome.confusion = (Y.T @ P).astype(int).tolist()
 
@@ -85,7 +84,7 @@ def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list
         loss = far = np.max(np.where(Y > 0, -np.inf, S), axis=1) - np.sum(S * Y, axis=1)
     else:
         loss, far = wrong, np.sum(np.abs(S) * (Y != P), axis=1)
-    order = np.lexsort((-far, -loss))[:MAX_WORST]
+    order = np.lexsort((-far, -loss))[:_MAX_WORST]
     return [
         [
             int(rows[i]),
@@ -95,6 +94,18 @@ def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list
         ]
         for i in order
         if wrong[i] and np.isfinite(loss[i])
+    ]
+
+
+def keep_errors(outcome: Outcome, Y: Array, P: Array, unit: Array, rows: Array) -> None:
+    """Keep predictions P of numbers Y, and the largest errors in deviations of the response."""
+    near = P[:, :MAX_RESPONSES].tolist()
+    outcome.predicted = {str(i): row for i, row in zip(rows, near, strict=True)}
+    errors = np.abs(Y - P) / np.where(unit > 0, unit, 1.0)
+    order = np.argsort(-errors.max(axis=1), kind="stable")[:_MAX_WORST]
+    outcome.worst = [
+        [int(rows[i]), float(errors[i, j]), 0.0, [int(j)], [], float(Y[i, j]), float(P[i, j])]
+        for i, j in zip(order, errors[order].argmax(axis=1), strict=True)
     ]
 
 
@@ -143,7 +154,7 @@ def worst_samples(fine: list[Outcome]) -> list[Worst]:
     found: dict[int, Worst] = {}
     for row, loss, _, *more in lines:
         found.setdefault(row, Worst(row, float(f"{loss:.4g}"), *more))
-    return list(found.values())[:MAX_WORST]
+    return list(found.values())[:_MAX_WORST]
 
 
 def component_scores(fine: list[Outcome]) -> ComponentScores | None:

@@ -23,6 +23,7 @@ from eigenkit.numerics.linalg import Array
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10
 MAX_EIGENVALUES = 100
+_SOLVED = tuple(schema.Solved.__dataclass_fields__)
 # Arrows that can be told apart.
 MAX_LOADINGS = 24
 
@@ -140,7 +141,7 @@ def describe_model(
         alpha=None if alpha is None else float(alpha),
         n_components=Z.shape[1],
         eigenvalues=_plain(eigenvalues[:MAX_EIGENVALUES]),
-        solved=None if report is None else _solved(report),
+        solved=report and schema.Solved(**{name: getattr(report, name) for name in _SOLVED}),
         components=_top_features(fitted, samples, X),
         coordinates=_rounded(Z[:, :3]),
         correlated=correlated,
@@ -150,13 +151,13 @@ def describe_model(
 
 
 def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
-    """Correlations of components and labels on held-out rows; None where one is constant."""
+    """Correlations of components and labels on held-out rows; nan where one is constant."""
     if len(Z) < 3:
         return []
     A, B = (part - part.mean(axis=0) for part in (Z[:, :TOP_COMPONENTS], Y))
     size = np.linalg.norm(A, axis=0)[:, None] * np.linalg.norm(B, axis=0)
     R = np.divide(A.T @ B, size, out=np.full(size.shape, np.nan), where=size > 0)
-    return [[None if np.isnan(r) else round(float(r), 4) for r in row] for row in R]
+    return [[round(r, 4) for r in row] for row in R.tolist()]
 
 
 def _loadings(X: Any, Z: Array, names: list[str]) -> list[schema.Loading]:
@@ -164,13 +165,6 @@ def _loadings(X: Any, Z: Array, names: list[str]) -> list[schema.Loading]:
     R = correlations(with_means(X), np.asarray(Z[:, :3], dtype=np.float64))
     order = np.argsort(-np.linalg.norm(R[:, :2], axis=1), kind="stable")[:MAX_LOADINGS]
     return [schema.Loading(names[j], np.clip(R[j], -1, 1).round(4).tolist()) for j in order]
-
-
-def _solved(report: Any) -> schema.Solved:
-    facts = {name: getattr(report, name) for name in schema.Solved.__dataclass_fields__}
-    for name in ("residual", "orthogonality", "condition"):
-        facts[name] = float(facts[name]) if np.isfinite(facts[name]) else None
-    return schema.Solved(**facts)
 
 
 def _top_features(fitted: Any, samples: Samples, X: Any) -> list[list[schema.Feature]]:
@@ -280,7 +274,7 @@ def _columns(facts: tuple[Array, ...], names: list[str]) -> list[schema.Column]:
     return [
         schema.Column(
             name,
-            *(float(f"{v:.5g}") if np.isfinite(v) else None for v in row[:4]),  # type: ignore[arg-type]
+            *(float(f"{v:.5g}") for v in row[:4]),
             *(round(float(v), 4) for v in row[4:]),
         )
         for name, row in zip(names, rows, strict=True)

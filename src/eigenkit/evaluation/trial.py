@@ -20,13 +20,7 @@ from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, search_
 from eigenkit.estimators.splits import Split, k_fold
 from eigenkit.evaluation import metrics
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
-from eigenkit.evaluation.detail import (
-    MAX_RESPONSES,
-    MAX_WORST,
-    Outcome,
-    by_components,
-    keep_detail,
-)
+from eigenkit.evaluation.detail import Outcome, by_components, keep_detail, keep_errors
 from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.numerics.linalg import Array
 
@@ -234,7 +228,9 @@ def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) 
         S, P = decide_by_ridge(Z, Y, Z_new, single)
     else:
         S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
-    return metrics.score_one(plan.alpha_score, Y_new, S, P)
+    if plan.alpha_score == "auc":  # without the others, which take longer
+        return metrics.mean_auc(Y_new, S, otherwise=np.nan)
+    return metrics.score_all(Y_new, S, P)[plan.alpha_score]
 
 
 # -- numbers ----------------------------------------------------------------------------
@@ -257,25 +253,12 @@ def _run_numbers(
         outcome.scores[name] = metrics.mean_known(row)
         outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
     if plan.detail:
-        outcome.worst = _worst(Y_new, P, Y.std(axis=0), split[1])
+        keep_errors(outcome, Y_new, P, Y.std(axis=0), split[1])
         if hasattr(fitted, "transform"):
             Z, Z_new = (np.asarray(project_rows(fitted, A), dtype=float) for A in (X, X_new))
             outcome.by_components = by_components(
                 Z, lambda l: metrics.r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new)
             )
-        near = P[:, :MAX_RESPONSES].tolist()
-        outcome.predicted = {str(i): row for i, row in zip(split[1], near, strict=True)}
-
-
-def _worst(Y: Array, P: Array, unit: Array, rows: Array) -> list[list[Any]]:
-    """The largest errors, in deviations of the response."""
-    errors = np.abs(Y - P) / np.where(unit > 0, unit, 1.0)
-    which = errors.argmax(axis=1)
-    order = np.argsort(-errors.max(axis=1), kind="stable")[:MAX_WORST]
-    return [
-        [int(rows[i]), float(errors[i, j]), 0.0, [int(j)], [], float(Y[i, j]), float(P[i, j])]
-        for i, j in zip(order, which[order], strict=True)
-    ]
 
 
 def _predicted(model: Any, X: Any, Y: Array) -> Array:

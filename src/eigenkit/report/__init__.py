@@ -15,11 +15,12 @@ from eigenkit.evaluation.record import (
     write_atomically,
     write_record,
 )
-from eigenkit.report import html
-from eigenkit.report.cells import listed, visible
+from eigenkit.evaluation.record.schema import Run
+from eigenkit.report import html, tables
+from eigenkit.report.cells import Table, listed, text_of_tables, visible
 from eigenkit.report.sections import body, figure_names
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
-from eigenkit.report.text import text_of, text_of_tables
+from eigenkit.report.words import headline, protocol_sentence
 from eigenkit.shell import check_count
 
 __all__ = [
@@ -34,6 +35,11 @@ __all__ = [
 ]
 
 _SCRIPTS = ("theme.js", "look.js", "figures.js", "label_figures.js", "page.js")
+# A terminal is narrow, so only the most important columns are shown.
+_METRICS = ["method", "mean AUC over labels", "accuracy", "F1, macro", "F1, micro", "ranking loss"]
+_METRICS += ["R2", "RMSE", "MAE"]
+_SHORT = {"mean AUC over labels": "mean AUC"}
+_SOLVER = ["method", "solver", "regression", "alpha", "components", "residual", "condition"]
 
 
 @described
@@ -55,7 +61,34 @@ def render_text(record: dict[str, Any], *, width: int = 100) -> str:
     >>> render_text(record).splitlines()[0]
     'iris'
     """
-    return text_of(from_dict(record), width=check_count("width", width))
+    run, width = from_dict(record), check_count("width", width)
+    name = visible(run.data.name)
+    lines = [name, "=" * len(name), "", headline(run), "", protocol_sentence(run)]
+    again = f"To repeat the run:\n    {visible(run.command, 1000)}" if run.command else ""
+    return f"{text_of_tables(lines, _tables(run), width)}\n{again}\n"
+
+
+def _tables(run: Run) -> list[Table]:
+    return [
+        tables.data_facts(run),
+        _only(tables.comparison(run), _METRICS),
+        tables.paired(run),
+        tables.responses(run),
+        tables.times(run),
+        tables.failures(run),
+        _only(tables.solver_facts(run), _SOLVER),
+        tables.alphas(run),
+        *(tables.top_features(m) for m in run.methods if not m.baseline),
+        tables.environment(run),
+    ]
+
+
+def _only(table: Table, columns: list[str]) -> Table:
+    keep = [i for i, name in enumerate(table.columns) if name in columns]
+    rows = [[row[i] for i in keep] for row in table.rows]
+    names = [_SHORT.get(table.columns[i], table.columns[i]) for i in keep]
+    n_text = sum(i < table.n_text for i in keep)
+    return Table(table.title, names, rows, n_text, table.note)
 
 
 @described
