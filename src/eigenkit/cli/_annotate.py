@@ -74,17 +74,8 @@ def compare(given: o.Given) -> Result:
     model = _annotator(given)
     sets, Y, terms, grouped = _labelled(given)
     with progress("annotate") as advance:
-        found = run(
-            sets,
-            Y,
-            terms,
-            annotator=model,
-            rivals=chosen,
-            groups=grouped,
-            cv=given.cv,
-            random_state=given.random_state,
-            progress=advance,
-        )
+        how = {"annotator": model, "rivals": chosen, "groups": grouped, "progress": advance}
+        found = run(sets, Y, terms, **how, cv=given.cv, random_state=given.random_state)
         title = f"{Path(given.images).name} compared"
         shown = _page(page, lambda record: record.compared_record(found, title, advance))
     rows = as_records(found)
@@ -155,14 +146,9 @@ def _annotator(given: o.Given) -> images.ImageAnnotator:
     size = None if given.size is None else given.size.lower().split("x")
     if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
         raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
-    return images.ImageAnnotator(
-        kernels,
-        weights=given.weights,
-        views=views,
-        size=None if size is None else (int(size[0]), int(size[1])),
-        random_state=given.random_state,
-        **_run(given),
-    )
+    how = {"weights": given.weights, "random_state": given.random_state, **_run(given)}
+    size = None if size is None else tuple(map(int, size))
+    return images.ImageAnnotator(kernels, views=views, size=size, **how)
 
 
 def _run(given: o.Given) -> dict[str, Any]:
@@ -220,6 +206,9 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
+_LEARNED = ("few", "unlearned", "weights", "kernels_chosen", "weights_chosen", "weights_scores")
+
+
 def _described(model: images.ImageAnnotator) -> dict[str, Any]:
     """A model in plain values."""
     n, labelled = model._n_sets_
@@ -229,12 +218,7 @@ def _described(model: images.ImageAnnotator) -> dict[str, Any]:
         "n_labelled": labelled,
         **more,
         "terms": [vars(report) for report in model.term_reports_],
-        "few": model.few_,
-        "unlearned": model.unlearned_,
-        "weights": model.weights_,
-        "kernels_chosen": model.kernels_chosen_,
-        "weights_chosen": model.weights_chosen_,
-        "weights_scores": model.weights_scores_,
+        **{name: getattr(model, f"{name}_") for name in _LEARNED},
         "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=False)),  # then components
         "size": list(model.size_),
     }

@@ -84,17 +84,12 @@ def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list
         loss = far = np.max(np.where(Y > 0, -np.inf, S), axis=1) - np.sum(S * Y, axis=1)
     else:
         loss, far = wrong, np.sum(np.abs(S) * (Y != P), axis=1)
-    order = np.lexsort((-far, -loss))[:_MAX_WORST]
-    return [
-        [
-            int(rows[i]),
-            float(loss[i]),
-            float(far[i]),
-            *(np.flatnonzero(A[i]).tolist() for A in (Y, P)),
-        ]
-        for i in order
-        if wrong[i] and np.isfinite(loss[i])
-    ]
+    found = []
+    for i in np.lexsort((-far, -loss))[:_MAX_WORST]:
+        if wrong[i] and np.isfinite(loss[i]):
+            truth, told = (np.flatnonzero(A[i]).tolist() for A in (Y, P))
+            found.append([int(rows[i]), float(loss[i]), float(far[i]), truth, told])
+    return found
 
 
 def keep_errors(outcome: Outcome, Y: Array, P: Array, unit: Array, rows: Array) -> None:

@@ -188,11 +188,7 @@ def auto_alphas(X: Any) -> list[float]:
 
 
 def make_splits(
-    samples: Samples,
-    cv: int | Sequence[Split],
-    repeats: int,
-    train_size: float | None,
-    seed: int,
+    samples: Samples, cv: int | Sequence[Split], repeats: int, train_size: float | None, seed: int
 ) -> tuple[list[Split], str]:
     """The splits of a comparison, and what they are in words.
 

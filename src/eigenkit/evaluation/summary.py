@@ -231,10 +231,7 @@ def describe(samples: Samples, name: str) -> schema.Data:
         kind=samples.kind,
         cardinality=float(Y.sum() / len(Y)),
         unlabelled=0 if numbers else int(np.sum(~Y.any(axis=1))),
-        labels=[
-            schema.Label(label, int(c))
-            for label, c in zip(samples.label_names, counts, strict=True)
-        ],
+        labels=list(map(schema.Label, samples.label_names, counts.tolist())),
         shown=[int(j) for j in shown],
         co_occurrence=(Y[:, shown].T @ Y[:, shown]).astype(int).tolist(),
         hypergraph=_hypergraph(Y, shown),
@@ -270,15 +267,12 @@ def _column_facts(X: Any) -> tuple[Array, ...]:
 
 
 def _columns(facts: tuple[Array, ...], names: list[str]) -> list[schema.Column]:
-    rows = np.array([fact[: len(names)] for fact in facts], dtype=np.float64).T
-    return [
-        schema.Column(
-            name,
-            *(float(f"{v:.5g}") for v in row[:4]),
-            *(round(float(v), 4) for v in row[4:]),
-        )
-        for name, row in zip(names, rows, strict=True)
-    ]
+    rows = np.array([fact[: len(names)] for fact in facts], dtype=np.float64).T.tolist()
+    found = []
+    for name, row in zip(names, rows, strict=True):
+        values, shares = (float(f"{v:.5g}") for v in row[:4]), (round(v, 4) for v in row[4:])
+        found.append(schema.Column(name, *values, *shares))
+    return found
 
 
 def _fingerprint(X: Any, Y: Array) -> str:

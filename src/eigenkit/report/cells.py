@@ -160,9 +160,7 @@ Curve = Sequence[float | None]
 
 
 def coinciding(
-    methods: list[Method],
-    curve: Callable[[Method], Curve | None],
-    what: str = "The curves",
+    methods: list[Method], curve: Callable[[Method], Curve | None], what: str = "The curves"
 ) -> str:
     """A sentence about methods whose curves coincide; empty if all can be seen."""
     groups: list[tuple[np.ndarray, list[Method]]] = []

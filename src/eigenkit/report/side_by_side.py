@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
@@ -37,15 +38,12 @@ class Runs:
     @property
     def same_splits(self) -> bool:
         """Whether scores can be paired: the same samples, held out in the same splits."""
-        first = self.runs[0]
-        return all(
-            run.data.n_samples == first.data.n_samples
-            and run.data.labels == first.data.labels
-            and run.points.held_out == first.points.held_out
-            and (run.protocol.splits, run.protocol.n_splits, run.protocol.seed)
-            == (first.protocol.splits, first.protocol.n_splits, first.protocol.seed)
-            for run in self.runs
-        )
+
+        def seen(run: Run) -> tuple[Any, ...]:
+            d, p = run.data, run.protocol
+            return d.n_samples, d.labels, run.points.held_out, p.splits, p.n_splits, p.seed
+
+        return all(seen(run) == seen(self.runs[0]) for run in self.runs)
 
 
 def told(runs: Runs) -> list[str]:

@@ -317,15 +317,10 @@ def worst(run: Run, method: Method) -> Table:
 
 def columns(run: Run) -> Table:
     """The features at a glance."""
-    rows = [
-        [
-            visible(c.name, 40),
-            *(short(v) for v in (c.mean, c.std, c.low, c.high)),
-            f"{c.missing:.1%}",
-            f"{c.zeros:.1%}",
-        ]
-        for c in run.data.columns
-    ]
+    rows = []
+    for c in run.data.columns:
+        values = [short(v) for v in (c.mean, c.std, c.low, c.high)]
+        rows.append([visible(c.name, 40), *values, f"{c.missing:.1%}", f"{c.zeros:.1%}"])
     note = f"The first {len(rows)} of {run.data.n_features:,} columns."
     titles = ["column", "mean", "deviation", "lowest", "highest", "missing", "zeros"]
     return Table("Columns", titles, rows, note=note * (len(rows) < run.data.n_features))
