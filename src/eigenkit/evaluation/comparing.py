@@ -17,8 +17,8 @@ from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Outcome
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.record import model_from_dict, to_dict
-from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Points, Protocol, Run
+from eigenkit.evaluation.record import checked, to_dict
+from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Forecast, Plan, rehearse, run_trial
@@ -178,7 +178,8 @@ def evaluate(
         command=command,
         recall=RECALL_GRID.round(6).tolist(),
     )
-    kept.forget()
+    if kept.path is not None:
+        kept.path.unlink(missing_ok=True)
     return dict(to_dict(run))
 
 
@@ -263,7 +264,7 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
                     found = json.loads(line)
                     outcome = Outcome(**found["outcome"])
                     if outcome.model is not None:
-                        outcome.model = model_from_dict(outcome.model)
+                        outcome.model = checked(outcome.model, Model, "model")
                     self[int(found["split"]), str(found["method"])] = outcome
                     lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -278,11 +279,6 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
-
-    def forget(self) -> None:
-        """Remove the file: the run is complete."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
 
 
 # -- parameters ------------------------------------------------------------------------

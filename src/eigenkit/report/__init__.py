@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ from eigenkit.evaluation.record import (
 )
 from eigenkit.evaluation.record.schema import Run
 from eigenkit.report import html, tables
-from eigenkit.report.cells import Table, listed, text_of_tables, visible
+from eigenkit.report.cells import Table, text_of_tables, visible
 from eigenkit.report.sections import body, figure_names
-from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
+from eigenkit.report.side_by_side import compare_html, compare_text
 from eigenkit.report.words import headline, protocol_sentence
 from eigenkit.shell import check_count
 
@@ -140,46 +139,3 @@ def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     'iris.html'
     """
     return write_atomically(path, render_html(record))
-
-
-def compare_text(records: Mapping[str, dict[str, Any]], *, width: int = 100) -> str:
-    """Several runs side by side for a terminal.
-
-    Parameters
-    ----------
-    records : dict of name to record
-        Differences are shown to the first.
-    width : int
-        Columns of the terminal.
-
-    Returns
-    -------
-    str
-    """
-    runs = _runs(records)
-    lines = [line for sentence in told(runs) for line in (sentence, "")]
-    return text_of_tables(lines, runs_tables(runs), check_count("width", width))
-
-
-def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
-    """Several runs side by side as one HTML page without scripts.
-
-    Parameters
-    ----------
-    records : dict of name to record
-        Differences are shown to the first.
-
-    Returns
-    -------
-    str
-    """
-    runs = _runs(records)
-    title = f"{listed(runs.names)}: eigenkit runs"
-    return html.document(title, runs_body(runs), html.policy())
-
-
-def _runs(records: Mapping[str, dict[str, Any]]) -> Runs:
-    if len(records) < 2:
-        raise ValueError("give at least two records to compare.")
-    names = [visible(name, 40) for name in records]
-    return Runs(names, [from_dict(record) for record in records.values()])

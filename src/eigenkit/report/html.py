@@ -112,8 +112,8 @@ def dots(
     return _picture(parts, height, alt)
 
 
-def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles: list[str]) -> str:
-    """A curve with its points, evenly spaced; the one at ``chosen`` is larger."""
+def line(x: list[float], y: list[float], chosen: float | None, alt: str, table: Table) -> str:
+    """A curve with its points, evenly spaced, and its numbers; the one at ``chosen`` is larger."""
     room, height = 0.08 * (max(y) - min(y)) or 0.5, 220
     across = np.linspace(_LEFT, _WIDTH - _RIGHT, len(x)) if len(x) > 1 else [(_LEFT + _WIDTH) / 2]
     down = np.interp(y, [min(y) - room, max(y) + room], [height - 50, 30])
@@ -128,8 +128,9 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles:
             parts.append(_text(a, height - 28, f"{value:g}"))
     for end in (np.argmin(y), np.argmax(y)):
         parts.append(_text(_LEFT - 14, down[end] + 4, f"{y[end]:.3g}", "end"))
-    parts += [_text(_MIDDLE, height - 6, titles[0]), _text(12, 18, titles[1], "start")]
-    return _picture(parts, height, alt, "curve")
+    below, above = table.columns
+    parts += [_text(_MIDDLE, height - 6, below), _text(12, 18, above, "start")]
+    return f"<figure>{_picture(parts, height, alt, 'curve')}</figure>{numbers(table)}"
 
 
 def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:

@@ -98,10 +98,9 @@ def _spectrum(eigenvalues: list[float]) -> str:
     if not eigenvalues:
         return ""
     places = [float(i + 1) for i in range(len(eigenvalues))]
-    titles = ["component", "eigenvalue"]
-    drawn = html.line(places, eigenvalues, None, "Eigenvalues.", titles)
     rows = [[str(i + 1), f"{v:.6g}"] for i, v in enumerate(eigenvalues)]
-    return f"<figure>{drawn}</figure>{html.numbers(Table('All eigenvalues', titles, rows))}"
+    table = Table("All eigenvalues", ["component", "eigenvalue"], rows)
+    return html.line(places, eigenvalues, None, "Eigenvalues.", table)
 
 
 def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
@@ -109,15 +108,13 @@ def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
         return ""
     values, means = search[key], search["mean_score"]
     best = values[means.index(max(means))]
-    titles = [words, search["score"]]
-    drawn = html.line(values, means, best, f"Score against {words}.", titles)
     rows = [
         [f"{value:g}", f"{mean:.4f} ± {std:.4f}"]
         for value, mean, std in zip(values, means, search["std_score"], strict=True)
     ]
     note = f"Mean and deviation over {search['folds']} folds; the large mark was chosen."
-    table = Table(f"Every {words}", titles, rows, note=note)
-    return f"<figure>{drawn}</figure>{html.numbers(table)}"
+    table = Table(f"Every {words}", [words, search["score"]], rows, note=note)
+    return html.line(values, means, best, f"Score against {words}.", table)
 
 
 def _targets(names: list[str]) -> str:
