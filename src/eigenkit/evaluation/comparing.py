@@ -281,9 +281,6 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
             os.fsync(file.fileno())
 
 
-# -- parameters ------------------------------------------------------------------------
-
-
 def _check_methods(methods: Mapping[str, Any], baselines: bool) -> dict[str, Any]:
     if not methods and not baselines:
         raise ValueError("methods is empty: give at least one name and estimator.")

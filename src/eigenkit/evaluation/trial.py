@@ -137,9 +137,6 @@ def clock(outcome: Outcome, what: str) -> Iterator[None]:
     outcome.seconds[what] = time.perf_counter() - start
 
 
-# -- fitting ---------------------------------------------------------------------------
-
-
 def fit_one(estimator: Any, X: Any, Y: Array, single: bool) -> Any:
     """The fitted projection; None for a classifier without one."""
     if isinstance(estimator, str):
@@ -231,9 +228,6 @@ def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) 
     if plan.alpha_score == "auc":  # without the others, which take longer
         return metrics.mean_auc(Y_new, S, otherwise=np.nan)
     return metrics.score_all(Y_new, S, P)[plan.alpha_score]
-
-
-# -- numbers ----------------------------------------------------------------------------
 
 
 def _run_numbers(

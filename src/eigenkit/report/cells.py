@@ -26,10 +26,8 @@ def visible(text: str, limit: int = 60) -> str:
     >>> visible("a\\x1b[31mb")
     'a\\\\x1b[31mb'
     """
-    head = text[: limit + 1]
-    if len(head) > limit:
-        head = head[: limit - 1] + "…"
-    return "".join(_shown(c) for c in head)
+    head = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return "".join(map(_shown, head))
 
 
 def _shown(character: str) -> str:

@@ -86,9 +86,6 @@ def plotly() -> tuple[str, str]:
     return library, base64.b64encode(packed).decode()
 
 
-# -- parts ------------------------------------------------------------------------------
-
-
 def dots(
     names: list[str], series: list[list[tuple[float, float] | None]], alt: str, x_title: str
 ) -> str:
@@ -176,14 +173,11 @@ def table_html(table: Table, *, sortable: bool = False) -> str:
     """
     if not table.rows:
         return ""
-    head = ""
-    if any(table.columns):
-        cells = "".join(
-            f'<th scope="col"{_side(i, table)}>{escape(c)}</th>'
-            for i, c in enumerate(table.columns)
-        )
-        head = f"<thead><tr>{cells}</tr></thead>"
-    rows = "".join(f"<tr>{_row(i, row, table)}</tr>" for i, row in enumerate(table.rows))
+    sides = ["" if j < table.n_text else ' class="num"' for j in range(len(table.columns))]
+    titles = zip(sides, table.columns, strict=True)
+    cells = "".join(f'<th scope="col"{side}>{escape(title)}</th>' for side, title in titles)
+    head = f"<thead><tr>{cells}</tr></thead>" * any(table.columns)
+    rows = "".join(f"<tr>{_row(i, row, table, sides)}</tr>" for i, row in enumerate(table.rows))
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     kind = ' class="sortable"' if sortable else ""
     return (
@@ -193,15 +187,11 @@ def table_html(table: Table, *, sortable: bool = False) -> str:
     )
 
 
-def _side(column: int, table: Table) -> str:
-    return "" if column < table.n_text else ' class="num"'
-
-
-def _row(i: int, row: list[str], table: Table) -> str:
+def _row(i: int, row: list[str], table: Table, sides: list[str]) -> str:
     cells = [f'<th scope="row">{escape(row[0])}</th>']
     for j, cell in enumerate(row[1:], start=1):
         text = f"<strong>{escape(cell)}</strong>" if (i, j) in table.strong else escape(cell)
-        cells.append(f"<td{_side(j, table)}>{text}</td>")
+        cells.append(f"<td{sides[j]}>{text}</td>")
     return "".join(cells)
 
 
