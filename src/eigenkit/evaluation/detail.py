@@ -139,8 +139,7 @@ def confusion(fine: list[Outcome], shown: list[int]) -> list[list[int]]:
     if not fine or not fine[0].confusion:
         return []
     total = np.sum([outcome.confusion for outcome in fine], axis=0)
-    found: list[list[int]] = total[np.ix_(shown, shown)].tolist()
-    return found
+    return list(total[np.ix_(shown, shown)].tolist())
 
 
 def worst_samples(fine: list[Outcome]) -> list[Worst]:
@@ -165,8 +164,7 @@ def component_scores(fine: list[Outcome]) -> ComponentScores | None:
 def mean_curve(curves: list[list[float] | None]) -> list[float]:
     """Mean over the splits where there is a curve."""
     there = [curve for curve in curves if curve is not None]
-    found: list[float] = np.mean(there, axis=0).round(4).tolist() if there else []
-    return found
+    return list(np.mean(there, axis=0).round(4).tolist()) if there else []
 
 
 def over_splits(values: list[float] | list[float | None]) -> Score:
