@@ -17,8 +17,9 @@ from eigenkit.datasets import Dataset, make_planted
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation import partition
 from eigenkit.evaluation.classifiers import make_classifier
+from eigenkit.evaluation.detail import Outcome
 from eigenkit.evaluation.samples import Samples, read_samples
-from eigenkit.evaluation.trial import Outcome, Plan, run_trial
+from eigenkit.evaluation.trial import Plan, run_trial
 
 GAMMAS = (1e-6, 1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0)
 INNER_FOLDS = 3

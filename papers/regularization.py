@@ -138,7 +138,7 @@ def run(study: Study) -> Iterator[Block]:
         data = _data(study, setting.dataset)
         if data is not None:
             samples = read_samples(data.X, data.target)
-            splits, _ = make_splits(samples.Y, 2, partitions, 0.5, study.seed)
+            splits, _ = make_splits(samples, 2, partitions, 0.5, study.seed)
             yield from _setting(study, setting, samples, splits, gammas)
 
 

@@ -77,7 +77,7 @@ class Documents:
     @classmethod
     def of(cls, samples: Samples, seed: int) -> Documents:
         """The documents of a set; a term is as frequent as the documents that hold it are many."""
-        rows = np.random.default_rng(seed).permutation(len(samples))
+        rows = np.random.default_rng(seed).permutation(len(samples.Y))
         X = sparse.csr_array(samples.X)[rows]
         frequency = np.bincount(X.indices, minlength=X.shape[1])
         terms = np.argsort(-frequency, kind="stable")

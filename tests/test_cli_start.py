@@ -66,7 +66,7 @@ def test_help_and_lists_need_no_numbers(tmp_path):
 
 
 def test_a_command_does_without_the_others(tmp_path):
-    others = ("eigenkit.cli._fit", "eigenkit.cli._annotate", "eigenkit.cli._streams")
+    others = ("eigenkit.cli._fit", "eigenkit.cli._annotate")
     assert (
         _loaded(tmp_path, {"methods": 0, "example tags.csv": 0, "score no.ek no.csv": 1}, others)
         == []

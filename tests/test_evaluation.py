@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 from conftest import slow_but
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.evaluation import METRICS, auto_alphas, evaluate, k_fold, partition, stratify
-from eigenkit.evaluation.metrics import auc_per_label, roc_on_grid, score_all
+from eigenkit.evaluation.metrics import auc_per_label, curves, score_all
 from eigenkit.report import render_text
 from report_records import data
 
@@ -77,13 +77,13 @@ def test_roc_on_a_grid_keeps_the_area_and_skips_constant_labels():
     y = rng.integers(0, 2, 300)
     s = y + rng.normal(size=300)
     grid = np.linspace(0, 1, 2001)
-    area = np.trapezoid(roc_on_grid(y, s, grid), grid)
+    area = np.trapezoid(curves(y, s, grid, grid)[0], grid)
     assert area == pytest.approx(reference.roc_auc_score(y, s), abs=2e-3)
-    assert roc_on_grid(np.ones(5), np.arange(5.0), grid) is None
+    assert curves(np.ones(5), np.arange(5.0), grid, grid)[0] is None
     tied = s.round(1)  # no threshold lies between equal scores
     false_positive, true_positive, _ = reference.roc_curve(y, tied, drop_intermediate=False)
     expected = np.interp(grid, false_positive, true_positive)
-    np.testing.assert_allclose(roc_on_grid(y, tied, grid), expected, atol=1e-12)
+    np.testing.assert_allclose(curves(y, tied, grid, grid)[0], expected, atol=1e-12)
 
 
 # -- splits ------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from sklearn.metrics import average_precision_score, confusion_matrix, precision
 
 from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
-from eigenkit.evaluation.detail import RECALL_GRID, detail_of, precision_on_grid, steps_up_to
+from eigenkit.evaluation.detail import RECALL_GRID, Outcome, by_components, keep_detail
+from eigenkit.evaluation.metrics import curves
 from eigenkit.evaluation.record import from_dict, to_dict
 from eigenkit.evaluation.summary import _column_facts
 from eigenkit.report.tables import worst
@@ -24,7 +25,7 @@ def test_average_precision_and_curve_are_those_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     y = (rng.random(60) < 0.3).astype(float)
     s = np.round(y + rng.normal(size=60), 1)  # with ties
-    area, curve = precision_on_grid(y, s, RECALL_GRID)
+    _, area, curve = curves(y, s, RECALL_GRID, RECALL_GRID)
     assert area == pytest.approx(average_precision_score(y, s), abs=1e-12)
     precision, recall, _ = precision_recall_curve(y, s)
     for r, value in zip(RECALL_GRID, curve, strict=True):
@@ -34,7 +35,7 @@ def test_average_precision_and_curve_are_those_of_scikit_learn(seed):
 
 
 def test_a_label_that_does_not_vary_has_no_curve():
-    area, curve = precision_on_grid(np.ones(5), np.arange(5.0), RECALL_GRID)
+    _, area, curve = curves(np.ones(5), np.arange(5.0), RECALL_GRID, RECALL_GRID)
     assert np.isnan(area)
     assert curve is None
 
@@ -61,7 +62,8 @@ def test_counts_over_the_splits_are_those_of_all_held_out_samples():
 def test_confusion_has_the_truth_in_rows():
     Y = np.eye(3)[[0, 0, 1, 2]]
     P = np.eye(3)[[0, 1, 1, 0]]
-    found = detail_of(Y, P, P, np.arange(4), single=True)
+    found = Outcome()
+    keep_detail(found, Y, P, P, np.arange(4), single=True)
     assert found.confusion == confusion_matrix([0, 0, 1, 2], [0, 1, 1, 0]).tolist()
     assert sorted(int(w[0]) for w in found.worst) == [1, 3]
 
@@ -105,8 +107,8 @@ def test_with_all_components_the_score_is_that_of_the_method():
 
 
 def test_steps_end_with_all():
-    assert steps_up_to(2) == [1, 2]
-    assert steps_up_to(9) == [1, 2, 3, 4, 5, 6, 8, 9]
+    for last, steps in ((2, [1, 2]), (9, [1, 2, 3, 4, 5, 6, 8, 9])):
+        assert by_components(np.zeros((3, last)), float) == {str(l): l for l in steps}
 
 
 def test_numbers_keep_what_was_predicted_when_a_sample_was_held_out():

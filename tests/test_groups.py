@@ -15,8 +15,9 @@ from eigenkit.analysis import permutation_test
 from eigenkit.cli import app
 from eigenkit.evaluation import evaluate, k_fold, partition, stratify
 from eigenkit.evaluation.classifiers import LinearSVM
+from eigenkit.evaluation.detail import Outcome
 from eigenkit.evaluation.samples import make_splits, read_samples
-from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha
+from eigenkit.evaluation.trial import Plan, choose_alpha
 from eigenkit.models import ComponentsCV, load
 from eigenkit.models._choosing import InMemory
 
@@ -75,7 +76,7 @@ def test_parts_of_any_share_keep_groups_and_labels(rows: Any, share: float) -> N
 
 def test_every_way_to_split_keeps_groups(rows: Any) -> None:
     _, y, patient = rows
-    Y, rng = np.eye(2)[y], np.random.default_rng(0)
+    Y, rng = np.eye(2, dtype=int)[y], np.random.default_rng(0)
     splits = [
         *k_fold(Y, 4, rng, patient),
         *k_fold(Y, 4, rng, patient, stratified=False),
@@ -83,23 +84,24 @@ def test_every_way_to_split_keeps_groups(rows: Any) -> None:
     ]
     assert all(apart(patient, split) for split in splits)
     for numbers in (False, True):
+        samples = read_samples(rows[0], Y, numbers=numbers, groups=patient)
         for how in ({"cv": 5, "train_size": None}, {"cv": 2, "train_size": 0.6}):
-            made, words = make_splits(Y, repeats=2, seed=0, numbers=numbers, groups=patient, **how)
+            made, words = make_splits(samples, repeats=2, seed=0, **how)
             assert all(apart(patient, split) for split in made)
             assert "of 24 groups" in words
 
 
 def test_what_cannot_be_kept_together_is_refused(rows: Any) -> None:
     _, y, patient = rows
-    Y = np.eye(2)[y]
+    samples = read_samples(rows[0], y, groups=patient)
     known: Any = {"repeats": 1, "seed": 0}
     with pytest.raises(ValueError, match=r"cv=30 is not valid: give from 2 to 24 folds"):
-        make_splits(Y, 30, train_size=None, groups=patient, **known)
+        make_splits(samples, 30, train_size=None, **known)
     with pytest.raises(ValueError, match=r"train_size=0.99 is not valid.*groups on both sides"):
-        make_splits(Y, 5, train_size=0.99, groups=patient, **known)
+        make_splits(samples, 5, train_size=0.99, **known)
     divided = [(np.arange(3), np.arange(3, 144))]
     with pytest.raises(ValueError, match="cv holds a split with a group on both sides"):
-        make_splits(Y, divided, train_size=None, groups=patient, **known)
+        make_splits(samples, divided, train_size=None, **known)
     with pytest.raises(ValueError, match=r"groups has shape \(3,\)"):
         evaluate(rows[0], y, {"lda": LDA()}, groups=patient[:3])
 

@@ -74,17 +74,8 @@ def compare(given: o.Given) -> Result:
     model = _annotator(given)
     sets, Y, terms, grouped = _labelled(given)
     with progress("annotate") as advance:
-        found = run(
-            sets,
-            Y,
-            terms,
-            annotator=model,
-            rivals=chosen,
-            groups=grouped,
-            cv=given.cv,
-            random_state=given.random_state,
-            progress=advance,
-        )
+        how = {"annotator": model, "rivals": chosen, "groups": grouped, "progress": advance}
+        found = run(sets, Y, terms, **how, cv=given.cv, random_state=given.random_state)
         title = f"{Path(given.images).name} compared"
         shown = _page(page, lambda record: record.compared_record(found, title, advance))
     rows = as_records(found)
@@ -146,23 +137,18 @@ def _annotator(given: o.Given) -> images.ImageAnnotator:
             look_up("descriptor", plan.descriptor, DESCRIPTORS)
     except ValueError as error:
         raise o.bad("--kernels", sentence(error)) from error
-    views = "auto" if given.views is None else given.views
-    if given.unseen_views:
-        if given.views is not None:
-            all_pictures = "it compares all pictures: leave out --views and --no-views."
-            raise o.bad("--unseen-views", all_pictures)
-        views = "unseen"
+    views = given.views
+    if views is None:
+        views = "unseen" if given.unseen_views else "auto"
+    elif given.unseen_views:
+        all_pictures = "it compares all pictures: leave out --views and --no-views."
+        raise o.bad("--unseen-views", all_pictures)
     size = None if given.size is None else given.size.lower().split("x")
     if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
         raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
-    return images.ImageAnnotator(
-        kernels,
-        weights=given.weights,
-        views=views,
-        size=None if size is None else (int(size[0]), int(size[1])),
-        random_state=given.random_state,
-        **_run(given),
-    )
+    how = {"weights": given.weights, "random_state": given.random_state, **_run(given)}
+    size = None if size is None else tuple(map(int, size))
+    return images.ImageAnnotator(kernels, views=views, size=size, **how)
 
 
 def _run(given: o.Given) -> dict[str, Any]:
@@ -180,12 +166,9 @@ def _read(given: o.Given) -> list[images.ImageSet]:
 
 def _labelled(given: o.Given) -> tuple[Any, Any, Any, Any]:
     """Sets, their terms as a matrix, the names of the terms, and the groups if there are any."""
-    sets, groups = _read(given), given.groups
-    return (
-        sets,
-        *images.read_labels(given.labels, sets),
-        read_groups(groups, sets) if groups else None,
-    )
+    sets = _read(given)
+    Y, terms = images.read_labels(given.labels, sets)
+    return sets, Y, terms, read_groups(given.groups, sets) if given.groups else None
 
 
 def _rows(
@@ -223,6 +206,9 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
+_LEARNED = ("few", "unlearned", "weights", "kernels_chosen", "weights_chosen", "weights_scores")
+
+
 def _described(model: images.ImageAnnotator) -> dict[str, Any]:
     """A model in plain values."""
     n, labelled = model._n_sets_
@@ -232,12 +218,7 @@ def _described(model: images.ImageAnnotator) -> dict[str, Any]:
         "n_labelled": labelled,
         **more,
         "terms": [vars(report) for report in model.term_reports_],
-        "few": model.few_,
-        "unlearned": model.unlearned_,
-        "weights": model.weights_,
-        "kernels_chosen": model.kernels_chosen_,
-        "weights_chosen": model.weights_chosen_,
-        "weights_scores": model.weights_scores_,
+        **{name: getattr(model, f"{name}_") for name in _LEARNED},
         "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=False)),  # then components
         "size": list(model.size_),
     }

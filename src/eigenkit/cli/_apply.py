@@ -29,10 +29,8 @@ def transform(given: o.Given) -> Result:
     if not fitted.projects:
         raise ValueError(f"{given.model}: {fitted.method} has no components: use predict.")
 
-    def columns(source: Source, block: Block) -> list[Any]:
-        return list(fitted.transform(source.path, block).T)
-
-    return _apply(given, fitted, fitted.component_names(), columns)
+    names = fitted.component_names()
+    return _apply(given, fitted, names, lambda path, block: [*fitted.transform(path, block).T])
 
 
 def predict(given: o.Given) -> Result:
@@ -70,8 +68,8 @@ def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], An
         names += [f"score {name}" for name in every]
     names += [f"probability {name}" for name in every] if proba else []
 
-    def columns(source: Source, block: Block) -> list[Any]:
-        labels, S = model.predict(source.path, block)
+    def columns(path: str, block: Block) -> list[Any]:
+        labels, S = model.predict(path, block)
         if classes:
             found: list[Any] = [[str(label) for label in labels]]
         elif joined:
@@ -80,7 +78,7 @@ def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], An
         else:
             found = list(labels.reshape(len(labels), -1).T)
         found += list(S.T) if scores and S is not None else []
-        return found + (list(model.probabilities(source.path, block).T) if proba else [])
+        return found + (list(model.probabilities(path, block).T) if proba else [])
 
     return names, columns
 
@@ -91,9 +89,9 @@ def _ranked_output(model: Model, top: int | None, proba: bool) -> tuple[list[str
     names = ["row", title, "probability" if proba else "score"]
     done = 0
 
-    def columns(source: Source, block: Block) -> list[Any]:
+    def columns(path: str, block: Block) -> list[Any]:
         nonlocal done
-        rows, labels, values = model.ranked(source.path, block, top, proba)
+        rows, labels, values = model.ranked(path, block, top, proba)
         found = [(rows + done + 1), [model.target.names[j] for j in labels], values]
         done += len(block)
         block.kept = {name: [cells[i] for i in rows] for name, cells in block.kept.items()}
@@ -118,7 +116,7 @@ def _apply(
     def rows(tick: Callable[[str, int], None]) -> Iterator[list[Any]]:
         for block in source.blocks(rows_per_block(source)):
             tick("working", len(block))
-            found = columns(source, block)  # which may choose among what is kept
+            found = columns(source.path, block)  # which may choose among what is kept
             yield [*block.kept.values(), *found]
 
     with progress("working") as advance:
@@ -138,9 +136,6 @@ def _apply(
 def _told_apart(kept: list[str], names: list[str]) -> list[str]:
     """The names of all columns; a column of ours with the name of a kept one is "predicted ...".
 
-    Examples
-    --------
-    >>> from eigenkit.cli._apply import _told_apart
     >>> _told_apart(["id", "class"], ["class", "score a"])
     ['id', 'class', 'predicted class', 'score a']
     """
@@ -163,14 +158,17 @@ def score(given: o.Given) -> Result:
     if whole is None:
         known = _told_in_blocks(fitted, source)
     else:
-        known = _told(fitted, source, _data.with_labels(whole, fitted.target.kind).block())
-    scores, per = _scores(fitted, source.path, *known)
+        known = _told(fitted, source.path, _data.with_labels(whole, fitted.target.kind).block())
+    scores, kind, columns = _scores(fitted, source.path, *known)
+    per = [
+        {kind: name, **{title: values[j].item() for title, values in columns.items()}}
+        for j, name in enumerate(fitted.target.names)
+    ]
     rows = [[name, _shown(name, value)] for name, value in scores.items()]
     text = f"{_data.found_line(data, source.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
     if per:
-        titles = list(per[0])
         cells = [[_shown(*found) for found in row.items()] for row in per]
-        text += "\n\n" + table(titles, cells, right=tuple(range(1, len(titles))))
+        text += "\n\n" + table([*per[0]], cells, right=tuple(range(1, len(per[0]))))
     return Result({"rows": len(known[1]), "scores": scores, "targets": per}, text)
 
 
@@ -186,15 +184,15 @@ def _shown(metric: str, value: Any) -> Any:
     return f"{value:.{4 if digits == 3 else digits}f}"
 
 
-def _told(model: Model, source: Source, block: Block) -> tuple[Any, Any, Any]:
+def _told(model: Model, path: str, block: Block) -> tuple[Any, Any, Any]:
     """The true labels of some rows, as in the file, the predictions, and their scores."""
     if block.labels is None:
         names = ", ".join(model.target.columns)
-        raise FileError(source.path, f"it holds no labels: the model knows {names}.")
-    told, S = model.predict(source.path, block)
+        raise FileError(path, f"it holds no labels: the model knows {names}.")
+    told, S = model.predict(path, block)
     if model.target.kind == "classes" and model.has_probabilities:
         # Discriminants compare the classes of a row; only probabilities compare rows too.
-        S = model.probabilities(source.path, block)
+        S = model.probabilities(path, block)
     return block.labels, told, S
 
 
@@ -203,7 +201,7 @@ def _told_in_blocks(model: Model, source: Source) -> tuple[Any, Any, Any]:
     with progress("reading") as advance:
         blocks = partial(in_blocks, source, _data.counting(advance))
         rows = complete(blocks, model.features.missing, model.features.categorical)
-        parts = [_told(model, source, block) for block in rows if len(block)]
+        parts = [_told(model, source.path, block) for block in rows if len(block)]
     labels, told, S = zip(*parts, strict=True)
     every = Data(np.arange(sum(map(len, told)))[:, None], {}, join_labels(list(labels)), source)
     kept = _data.with_labels(every, model.target.kind)
@@ -212,20 +210,22 @@ def _told_in_blocks(model: Model, source: Source) -> tuple[Any, Any, Any]:
     return kept.labels, np.concatenate(told)[index], scores
 
 
-def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> tuple[Any, Any]:
-    """Scores over all classes, labels or responses, and of each."""
+def _scores(
+    model: Model, path: str, labels: Any, told: Any, S: Any
+) -> tuple[dict[str, float], str, dict[str, Any]]:
+    """Scores over all classes, labels or responses; what these are called, and scores of each."""
     target = model.target
-    y, names = target.encode(path, labels), target.names
+    y = target.encode(path, labels)
     if target.kind == "numbers":
         truth = y.reshape(len(y), -1)
         words = [w for w, _ in metrics.NUMBER_METRICS.values()]
         found = metrics.score_numbers(truth, np.asarray(told).reshape(truth.shape))
         columns = dict(zip(words, found, strict=True))
         overall = {word: float(np.nanmean(values)) for word, values in columns.items()}
-        return overall, _per_target("response", names, columns)
+        return overall, "response", columns
     if target.kind == "classes":
         target.check_known(path, y)
-        every = np.array(names, dtype=object)
+        every = np.array(target.names, dtype=object)
         Y, P = (np.asarray(v)[:, None] == every for v in (y, told))
     else:
         Y, P = y, told
@@ -235,16 +235,7 @@ def _scores(model: Model, path: str, labels: Any, told: Any, S: Any) -> tuple[An
     rates = metrics.rates_of(Y, P)
     columns = {"rows": Y.sum(axis=0).astype(int), "precision": rates["precision"]}
     columns |= {"recall": rates["recall"], "F1": rates["f1"], "AUC": metrics.auc_per_label(Y, S)}
-    kind = "class" if target.kind == "classes" else "label"
-    return overall, _per_target(kind, names, columns)
-
-
-def _per_target(kind: str, names: tuple[str, ...], columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """A record for each class, label or response."""
-    return [
-        {kind: name, **{title: values[j].item() for title, values in columns.items()}}
-        for j, name in enumerate(names)
-    ]
+    return overall, "class" if target.kind == "classes" else "label", columns
 
 
 # -- what led to a prediction ------------------------------------------------------------
@@ -344,9 +335,6 @@ def _explanation(item: dict[str, Any], kinds: dict[str, str | None]) -> str:
 def _written(value: float, kind: str | None) -> str:
     """A value for reading: a date as a date, others in a few digits.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._apply import _written
     >>> _written(19794.0, "date"), _written(19794.25, "date"), _written(0.25, None)
     ('2024-03-12', '2024-03-12 06:00', '0.25')
     """

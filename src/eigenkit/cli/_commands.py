@@ -24,6 +24,11 @@ def _command(home: str, words: str, **options: Option) -> Callable[[str], click.
     return partial(command, home, words, options | o.TALKING)
 
 
+def _writing(home: str, words: str, **options: Option) -> Callable[[str], click.Command]:
+    """The same for a command that writes files."""
+    return _command(home, words, **options, force=o.FORCE)
+
+
 # -- annotate: sets of images ------------------------------------------------------------
 
 _FOLDER = Argument("A folder that contains a folder of images for each set (and view).")
@@ -71,7 +76,7 @@ _TERMS: o.Group = {
     "random_state": o.RANDOM_STATE,
 }
 _ANNOTATE: Makers = {
-    "fit": _command(
+    "fit": _writing(
         "_annotate:fit",
         "Learn the terms of sets of images and keep the model as a file.",
         images=_FOLDER,
@@ -79,9 +84,8 @@ _ANNOTATE: Makers = {
         out=o.MODEL_OUT,
         report=_REPORT,
         **_TERMS,
-        force=o.FORCE,
     ),
-    "predict": _command(
+    "predict": _writing(
         "_annotate:predict",
         "Predict the terms of sets of images with a model.",
         model=Argument("A model written by annotate fit."),
@@ -93,9 +97,8 @@ _ANNOTATE: Makers = {
         adapt=Option("The sets are of another kind than the training sets.", default=False),
         **_IMAGES | {"jobs": _jobs(1)},
         keep_formulas=o.KEEP_FORMULAS,
-        force=o.FORCE,
     ),
-    "compare": _command(
+    "compare": _writing(
         "_annotate:compare",
         "Compare ways to annotate by cross-validation, and recommend one.",
         images=_FOLDER,
@@ -104,14 +107,12 @@ _ANNOTATE: Makers = {
         cv=Option("Number of folds.", default=5, min=2),
         rivals=Option("Names, separated by semicolons; by default all."),
         **_TERMS,
-        force=o.FORCE,
     ),
-    "demo": _command(
+    "demo": _writing(
         "_annotate:demo",
         "Draw sets of shapes, learn their terms, annotate new ones, and write a page about them.",
         out=Option("A folder for pictures, model and pages.", "-o", default="eigenkit-shapes"),
         random_state=o.RANDOM_STATE,
-        force=o.FORCE,
     ),
 }
 
@@ -128,23 +129,21 @@ COMMANDS: Makers = {
     "demo": _command(
         "_commands:demo", "Run the main methods on built-in data, and write a report."
     ),
-    "example": _command(
+    "example": _writing(
         "_example:example",
         "Write a small file to try the other commands on.",
         name=Argument("Which file to write; without a name, all files are listed.", required=False),
-        force=o.FORCE,
     ),
     "methods": _command("_commands:methods", "List the methods, one line each."),
-    "report": _command(
+    "report": _writing(
         "_report:report",
         "Show an earlier run again without computing anything, or several runs side by side.",
         runs=Argument(
             "Records written by compare --out; several are shown side by side.", nargs=-1
         ),
         html=Option("Write it as one HTML file."),
-        force=o.FORCE,
     ),
-    "compare": _command(
+    "compare": _writing(
         "_compare:compare",
         "Compare methods on a file by cross-validation, or on a test file.\n\n"
         "The values for missing entries and the scaling are learned on the training rows of every "
@@ -179,9 +178,8 @@ COMMANDS: Makers = {
         out=Option("Keep the record of the run as JSON.", "-o"),
         report=Option("Write the report as one HTML file."),
         **o.LEARNING,
-        force=o.FORCE,
     ),
-    "fit": _command(
+    "fit": _writing(
         "_fit:fit",
         "Fit a method on a file and keep the whole pipeline as a model file.\n\n"
         "In every fold of a cross-validation, the values for missing entries and the scaling are "
@@ -223,16 +221,14 @@ COMMANDS: Makers = {
         dask=Option("Fit on a cluster: local, or the address of a scheduler (tls://...)."),
         unencrypted=Option("With --dask: allow a scheduler without encryption.", default=False),
         **o.LEARNING,
-        force=o.FORCE,
     ),
-    "transform": _command(
+    "transform": _writing(
         "_apply:transform",
         "Project the rows of a file with a model.",
         **_FILES,
         **o.READING,
-        force=o.FORCE,
     ),
-    "predict": _command(
+    "predict": _writing(
         "_apply:predict",
         "Predict the labels of the rows of a file with a model.",
         **_FILES,
@@ -246,7 +242,6 @@ COMMANDS: Makers = {
         keep=Option("Columns to repeat in the output, such as an id or the truth.", multiple=True),
         keep_formulas=o.KEEP_FORMULAS,
         **o.READING,
-        force=o.FORCE,
     ),
     "score": _command(
         "_apply:score",
@@ -270,24 +265,22 @@ COMMANDS: Makers = {
         top=Option("How many features to show.", default=5, min=1),
         **o.READING,
     ),
-    "inspect": _command(
+    "inspect": _writing(
         "_inspect:inspect",
         "Show what a model is, how and on what it was fitted, and the weights of its components.",
         model=o.MODEL,
         top=Option("Features to show per component.", default=5, min=0),
         report=Option("Write it as one HTML file."),
-        force=o.FORCE,
     ),
-    "export": _command(
+    "export": _writing(
         "_inspect:export",
         "Write a model for other programs: components and scores as affine maps of the features.",
         model=o.MODEL,
         onnx=Option("Write the model as an ONNX file."),
         csv=Option("Write the weights of all features as a table."),
-        force=o.FORCE,
     ),
     "follow": _command(
-        "_streams:follow",
+        "_fit:follow",
         "Feed a model with rows as they arrive at the end of a file, or on standard input.",
         data=Argument("CSV, TSV or svmlight, not compressed; - is standard input."),
         model=Option("The model file, replaced as it learns.", required=True),
@@ -301,8 +294,8 @@ COMMANDS: Makers = {
         once=Option("Stop after the last complete line.", default=False),
         **o.READING,
     ),
-    "merge": _command(
-        "_streams:merge",
+    "merge": _writing(
+        "_fit:merge",
         "Merge the models of several sites into the model of all their rows.\n\n"
         "Models that keep a stream contain recent rows as they came, and so does the merged model, "
         "unless --no-rows is given.",
@@ -313,7 +306,6 @@ COMMANDS: Makers = {
             "enough.",
             default=False,
         ),
-        force=o.FORCE,
     ),
     "test": _command(
         "_significance:significance",

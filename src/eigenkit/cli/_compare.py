@@ -41,13 +41,15 @@ def compare(given: o.Given) -> Result:
     o.choice("--classifier", given.classifier, evaluation.CLASSIFIERS)
     views = _data.checked_views(given, named)
     written = out, given.report
-    o.outputs([data, test, given.label_list], given.force, *written, state=_partial(out))
+    # Where finished splits are kept until all are done.
+    partial = None if out is None else f"{out}.partial"
+    o.outputs([data, test, given.label_list], given.force, *written, state=partial)
     files = _data.load_all(data, test, options, given.missing)
     prepared = _prepare(files, given.task, **o.feature_options(given))
     if test is None and given.train_size is None:
         _check_folds(given.cv, prepared)
     chosen = _estimators(named, prepared, given, views)
-    record = _evaluated(prepared, chosen, ridges, given)
+    record = _evaluated(prepared, chosen, ridges, partial, given)
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
     shown = show(record, *written, [_data.found_line(data, files[0].source.found)])
@@ -79,10 +81,10 @@ def _check_folds(cv: int | None, prepared: _Prepared) -> None:
 
 
 def _evaluated(
-    prepared: _Prepared, chosen: dict[str, Any], ridges: Any, given: o.Given
+    prepared: _Prepared, chosen: dict[str, Any], ridges: Any, partial: str | None, given: o.Given
 ) -> dict[str, Any]:
     """Compare; finished splits are kept beside the output, so that an interrupted run continues."""
-    partial, learned, target = _partial(given.out), prepared.learned, prepared.target
+    learned, target = prepared.learned, prepared.target
     how = {name: getattr(given, name) for name in _AS_GIVEN}
     how |= {"cv": given.cv or 5, "repeats": given.repeats or 1, "alphas": ridges}
     n_splits = how["repeats"] * (how["cv"] if how["train_size"] is None else 1)
@@ -111,11 +113,6 @@ def _evaluated(
             checkpoint=partial,
             command=shlex.join(["eigenkit", *sys.argv[1:]]),
         )
-
-
-def _partial(out: str | None) -> str | None:
-    """Where finished splits are kept until all are done."""
-    return None if out is None else f"{out}.partial"
 
 
 @dataclass

@@ -93,9 +93,6 @@ class Result:
 def clean(text: Any, length: int = 4000) -> str:
     """One line for a terminal: control characters escaped, not too long.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._console import clean
     >>> clean("\\x1b[31mred\\n")
     '\\\\x1b[31mred\\\\n'
     """
@@ -122,11 +119,15 @@ def command(home: str, words: str, options: Mapping[str, Option], name: str) -> 
 
 def _run(home: str, given: SimpleNamespace) -> None:
     try:
-        with _warnings_as_notes() as notes:
+        with warnings.catch_warnings(record=True) as told:
+            # Those for authors of libraries (deprecations, open files) do not concern users.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("default", UserWarning)
+            warnings.simplefilter("default", RuntimeWarning)
             work = quickly(f"eigenkit.cli.{home}")
             started()
             result = work(given)
-        _print(result, notes)
+        _print(result, list(dict.fromkeys(" ".join(str(w.message).split()) for w in told)))
         if result.code:
             raise click.exceptions.Exit(result.code)
     except (click.BadParameter, click.Abort, click.exceptions.Exit):
@@ -219,25 +220,6 @@ def _fail(message: str, code: int) -> None:
     _let_go()
     _print_beside(f"error: {message}")
     raise click.exceptions.Exit(code) from None
-
-
-@contextmanager
-def _warnings_as_notes() -> Iterator[list[str]]:
-    """Collect warnings, each once, to show them as notes."""
-    notes: list[str] = []
-
-    def keep(message: Any, *rest: Any, **more: Any) -> None:
-        text = " ".join(str(message).split())
-        if text not in notes:
-            notes.append(text)
-
-    with warnings.catch_warnings():
-        # Warnings for authors of libraries (deprecations, open files) do not concern users.
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("default", UserWarning)
-        warnings.simplefilter("default", RuntimeWarning)
-        warnings.showwarning = keep
-        yield notes
 
 
 def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ()) -> str:

@@ -74,7 +74,6 @@ def checked_views(given: o.Given, names: list[str]) -> tuple[str, ...]:
 
     Without names any method may be used.
     """
-
     views, methods = o.split(given.views), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:
@@ -189,10 +188,8 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     n, gaps = int(np.sum(gaps)), np.broadcast_to(gaps, len(data.block()))
     if n == 0:
         return data
-    rows = f"{n} of {len(gaps)} rows " + (
-        f"miss {what} and are" if n > 1 else f"misses {what} and is"
-    )
-    _warn(f"{data.source.path}: {rows} left out.")
+    miss = f"miss {what} and are" if n > 1 else f"misses {what} and is"
+    _warn(f"{data.source.path}: {n} of {len(gaps)} rows {miss} left out.")
     keep = np.flatnonzero(~gaps)
     block = data.block().take(keep)
     numbers = keep if data.rows is None else data.rows[keep]
@@ -274,19 +271,15 @@ def counting(advance: Any) -> Callable[[str, int], None]:
 def found_line(path: str, found: dict[str, Any]) -> str:
     """What was detected in a file, in one line."""
     words = [found[key] for key in ("format", "compression", "encoding") if found.get(key)]
-    if "delimiter" in found:
-        words.append(f"delimiter {found['delimiter']!r}")
-    if found.get("decimal", ".") != ".":
-        words.append(f"decimal {found['decimal']!r}")
-    if found.get("thousands"):
-        words.append(f"thousands {found['thousands']!r}")
-    if "header" in found:
-        words.append("header" if found["header"] else "no header")
-    if found.get("index") is not None:
-        name = repr(found["index"]) if found["index"] else "the first column"
-        words.append(f"rows named by {name}")
-    if "index_base" in found:
-        words.append(f"first feature {found['index_base']}")
-    if "repeated" in found:
-        words.append(found["repeated"])
+    index = found.get("index")
+    told = {
+        f"delimiter {found.get('delimiter')!r}": "delimiter" in found,
+        f"decimal {found.get('decimal')!r}": found.get("decimal", ".") != ".",
+        f"thousands {found.get('thousands')!r}": found.get("thousands"),
+        "header" if found.get("header") else "no header": "header" in found,
+        f"rows named by {repr(index) if index else 'the first column'}": index is not None,
+        f"first feature {found.get('index_base')}": "index_base" in found,
+        found.get("repeated"): "repeated" in found,
+    }
+    words += [text for text, holds in told.items() if holds]
     return clean(f"{path}: {', '.join(words)}, {found.get('columns')} columns")

@@ -230,16 +230,10 @@ def with_stability(model: Model, data: Data, resamples: int, seed: int) -> Model
     from eigenkit.analysis import bootstrap
 
     path, block = data.source.path, data.block()
+    X, y = model.features.matrix(path, block), model.target.encode(path, block.labels)
+    how: dict[str, Any] = {"n_bootstraps": resamples, "groups": groups_in(data.source, block)}
     with progress("resampling") as advance:
-        found = bootstrap(
-            model.estimator,
-            model.features.matrix(path, block),
-            model.target.encode(path, block.labels),
-            groups=groups_in(data.source, block),
-            n_bootstraps=resamples,
-            random_state=seed,
-            progress=advance,
-        )
+        found = bootstrap(model.estimator, X, y, **how, random_state=seed, progress=advance)
     told = _told(found, model.features.feature_names())
     return replace(model, how={**model.how, "stability": told})
 

@@ -185,9 +185,6 @@ _IN_JSON = {"True": "true", "False": "false", "None": "null"}
 def _value(text: str) -> Any:
     """What is written as in JSON or Python, numbers separated by commas; anything else is text.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._options import _value
     >>> _value("0.5"), _value("0.2,0.8"), _value("True,false"), _value("None"), _value("rbf")
     (0.5, [0.2, 0.8], [True, False], None, 'rbf')
     """

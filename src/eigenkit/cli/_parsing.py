@@ -74,25 +74,16 @@ class _Argument(click.Argument):
         return super().process_value(ctx, value)
 
 
-class _Help(click.HelpFormatter):
-    """Help as wide as our messages; that of click has at least 50 columns."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(width=min(width(), 100))
-
-
-class _Context(click.Context):
-    formatter_class = _Help
-
-
 class _Described(click.Command):
     """A command or group with our help."""
-
-    context_class = _Context
 
     def __init__(self, name: str, **more: Any) -> None:
         settings = {"help_option_names": ["-h", "--help"], "show_default": True}
         super().__init__(name, context_settings=settings, **more)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Help is as wide as our messages; that of click has at least 50 columns."""
+        return super().make_context(*args, terminal_width=min(width(), 100), **extra)
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The whole first sentence: the list of commands is wrapped, so nothing has to be cut."""
@@ -154,9 +145,6 @@ class Command(_Described):
 def _repeated(option: str, args: list[str]) -> list[str]:
     """The arguments, with the option repeated before each of its values.
 
-    Examples
-    --------
-    >>> from eigenkit.cli._parsing import _repeated
     >>> _repeated("--views", ["a.csv", "--views", "a_*", "b_*", "-o", "m.ek"])
     ['a.csv', '--views', 'a_*', '--views', 'b_*', '-o', 'm.ek']
     """

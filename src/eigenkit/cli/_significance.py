@@ -18,6 +18,8 @@ from eigenkit.files._targets import target_in
 from eigenkit.models._features import learn_features, view_columns
 from eigenkit.models._fitting import check_target
 
+_TOLD = ("n_samples", "n_permutations", "n_blocks", "statistic")
+
 
 def significance(given: o.Given) -> Result:
     data, name = given.data, o.method_name(given.method)
@@ -40,19 +42,12 @@ def significance(given: o.Given) -> Result:
     X, names = learned.matrix(data, block), learned.feature_names()
     own, aside = _parted(names, o.split(given.nuisance))
     told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
+    model = chosen.make(**told, **params)
+    run = {"statistic": given.statistic, "n_permutations": given.permutations}
+    run |= {"random_state": given.random_state, "n_jobs": given.jobs}
+    run |= {"nuisance": X[:, aside] if aside else None, "groups": groups_in(source, block)}
     with progress("permuting") as advance:
-        found = permutation_test(
-            chosen.make(**told, **params),
-            X[:, own],
-            y,
-            nuisance=X[:, aside] if aside else None,
-            groups=groups_in(source, block),
-            statistic=given.statistic,
-            n_permutations=given.permutations,
-            random_state=given.random_state,
-            n_jobs=given.jobs,
-            progress=advance,
-        )
+        found = permutation_test(model, X[:, own], y, **run, progress=advance)
     head, level = _data.found_line(data, source.found), given.level
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
@@ -89,10 +84,7 @@ def _record(found: PermutationTest, name: str, level: float) -> dict[str, Any]:
     rows = zip(found.singular_values, found.statistics, found.p_values, strict=True)
     return {
         "method": name,
-        "n_samples": found.n_samples,
-        "n_permutations": found.n_permutations,
-        "n_blocks": found.n_blocks,
-        "statistic": found.statistic,
+        **{key: getattr(found, key) for key in _TOLD},
         "level": level,
         "n_significant": found.n_significant(level),
         "components": [

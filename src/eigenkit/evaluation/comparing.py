@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,16 @@ import numpy as np
 
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import make_baselines, make_classifier
-from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Detail
+from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Outcome
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.record import model_from_dict, to_dict
-from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Points, Protocol, Run
+from eigenkit.evaluation.record import checked, to_dict
+from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial
+from eigenkit.evaluation.trial import Forecast, Plan, rehearse, run_trial
 from eigenkit.shell import check_choice, check_count, check_real, check_seed, what_is
 
 Progress = Callable[[int, int, str], None]
-Forecast = Callable[[float, float, int], None]
 
 
 def evaluate(
@@ -138,13 +137,9 @@ def evaluate(
     True
     """
     numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
-    samples = read_samples(
-        X, Y, feature_names, label_names, prepare, numbers=numbers, groups=groups
-    )
+    samples = read_samples(X, Y, feature_names, label_names, prepare, numbers, groups)
     repeats, seed = check_count("repeats", repeats), check_seed("random_state", random_state)
-    splits, words = make_splits(
-        samples.Y, cv, repeats, train_size, seed, numbers=numbers, groups=samples.groups
-    )
+    splits, words = make_splits(samples, cv, repeats, train_size, seed)
     first = samples.parts(splits[0])[0][0]
     plan = Plan(
         make_classifier(classifier, seed),
@@ -163,69 +158,54 @@ def evaluate(
     everything = {**compared, **plain}
     parts = [samples.groups, *(part for split in splits for part in split)]
     kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
-    steps = _Steps(everything, samples, splits, plan, points, kept)
-    if forecast is not None:
-        steps.guess(forecast)
-    done = steps.run(progress or (lambda done, total, message: None))
-    methods_done = [
-        summarize(key, estimator, key in plain, done[key], samples, points, data.shown)
-        for key, estimator in everything.items()
-    ]
-    kept.forget()
-    record: dict[str, Any] = to_dict(
-        Run(
-            schema=SCHEMA,
-            version=VERSION,
-            data=data,
-            protocol=_protocol(words, splits, classifier, plan),
-            methods=methods_done,
-            points=points,
-            false_positive_rate=ROC_GRID.round(6).tolist(),
-            environment=environment(),
-            command=command,
-            recall=RECALL_GRID.round(6).tolist(),
-        )
+    left = len(splits) - len(kept) / len(everything)
+    if forecast is not None and left > 0:
+        rehearse(everything.values(), samples, splits[0], plan, left, forecast)
+    tell = progress or (lambda done, total, message: None)
+    done = _run(everything, samples, splits, plan, points, kept, tell)
+    run = Run(
+        schema=SCHEMA,
+        version=VERSION,
+        data=data,
+        protocol=_protocol(words, splits, classifier, plan),
+        methods=[
+            summarize(key, estimator, key in plain, done[key], samples, points, data.shown)
+            for key, estimator in everything.items()
+        ],
+        points=points,
+        false_positive_rate=ROC_GRID.round(6).tolist(),
+        environment=environment(),
+        command=command,
+        recall=RECALL_GRID.round(6).tolist(),
     )
-    return record
+    if kept.path is not None:
+        kept.path.unlink(missing_ok=True)
+    return dict(to_dict(run))
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Every method on every split; the model of the first split is described at once."""
-
-    methods: dict[str, Any]
-    samples: Samples
-    splits: list[Split]
-    plan: Plan
-    points: Points
-    kept: KeptSteps
-
-    def run(self, tell: Progress) -> dict[str, list[Outcome]]:
-        """For every method, the outcomes of all splits; the first holds its model for drawing."""
-        n = len(self.splits)
-        order = [(i, key) for i in range(n) for key in self.methods]
-        for done, (i, key) in enumerate(order):
-            if (i, key) not in self.kept:
-                tell(done, len(order), f"split {i + 1} of {n}: {key}")
-                self._step(i, key)
-        tell(len(order), len(order), "done")
-        return {key: [self.kept[i, key] for i in range(n)] for key in self.methods}
-
-    def guess(self, tell: Forecast) -> None:
-        """Say how long the remaining work will take, if it is long."""
-        left = len(self.splits) - len(self.kept) / len(self.methods)
-        methods, first = self.methods.values(), self.splits[0]
-        if left > 0 and (bounds := rehearse(methods, self.samples, first, self.plan)):
-            low, high, rows = bounds
-            tell(left * low, left * high, rows)
-
-    def _step(self, i: int, key: str) -> None:
-        outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan)
+def _run(
+    methods: dict[str, Any],
+    samples: Samples,
+    splits: list[Split],
+    plan: Plan,
+    points: Points,
+    kept: KeptSteps,
+    tell: Progress,
+) -> dict[str, list[Outcome]]:
+    """For every method, the outcomes of all splits; the first holds its model for drawing."""
+    n, total = len(splits), len(splits) * len(methods)
+    for done, (i, key) in enumerate(product(range(n), methods)):
+        if (i, key) in kept:
+            continue
+        tell(done, total, f"split {i + 1} of {n}: {key}")
+        outcome = run_trial(methods[key], samples, splits[i], plan)
         # A model may be large, and there may be many.
         model, outcome.model = outcome.model, None
         if i == 0 and outcome.error is None:
-            outcome.model = describe_model(model, self.samples, self.splits[0], self.points)
-        self.kept.add(i, key, outcome)
+            outcome.model = describe_model(model, samples, splits[0], points)
+        kept.add(i, key, outcome)
+    tell(total, total, "done")
+    return {key: [kept[i, key] for i in range(n)] for key in methods}
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:
@@ -282,7 +262,10 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
             if json.loads(there[0]).get("run") == run:
                 for line in there[1:]:
                     found = json.loads(line)
-                    self[int(found["split"]), str(found["method"])] = _step(found)
+                    outcome = Outcome(**found["outcome"])
+                    if outcome.model is not None:
+                        outcome.model = checked(outcome.model, Model, "model")
+                    self[int(found["split"]), str(found["method"])] = outcome
                     lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
@@ -291,28 +274,11 @@ class KeptSteps(dict[tuple[int, str], Outcome]):
         self[split, method] = outcome
         if self.path is None:
             return
-        plain = asdict(replace(outcome, model=None))
-        line = {"split": split, "method": method, "outcome": plain, "model": to_dict(outcome.model)}
+        line = {"split": split, "method": method, "outcome": to_dict(outcome)}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
-
-    def forget(self) -> None:
-        """Remove the file: the run is complete."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
-def _step(found: dict[str, Any]) -> Outcome:
-    outcome = Outcome(**found["outcome"])
-    if outcome.detail is not None:
-        outcome.detail = Detail(**outcome.detail)  # type: ignore[arg-type]
-    outcome.model = None if found["model"] is None else model_from_dict(found["model"])
-    return outcome
-
-
-# -- parameters ------------------------------------------------------------------------
 
 
 def _check_methods(methods: Mapping[str, Any], baselines: bool) -> dict[str, Any]:

@@ -43,9 +43,6 @@ _WITH_UNIT = ("rmse", "mae")
 def decimals(metric: str, means: Iterable[float | None]) -> int:
     """How many to show: three for shares; for errors, four digits of the smallest.
 
-    Examples
-    --------
-    >>> from eigenkit.evaluation.metrics import decimals
     >>> decimals("auc", [0.01]), decimals("rmse", [23976.0, 95067.0]), decimals("mae", [0.000123])
     (3, 0, 6)
     """
@@ -84,21 +81,12 @@ def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
     }
 
 
-def score_one(name: str, Y: Array, S: Array, P: Array) -> float:
-    """One metric of METRICS."""
-    return mean_auc(Y, S, otherwise=np.nan) if name == "auc" else score_all(Y, S, P)[name]
-
-
 def auc_per_label(Y: Array, S: Array) -> Array:
     """Area under the ROC curve per column; nan where a label has only one value.
 
     The share of pairs of a positive and a negative sample that S puts in the right order,
     ties counting half.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.evaluation.metrics import auc_per_label
     >>> auc_per_label(np.array([[0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [2.0]]))
     array([0.75])
     """
@@ -170,33 +158,20 @@ def rates(hit: Any, told: Any, true: Any) -> dict[str, Array]:
     return {name: ratio(top, bottom) for name, (top, bottom) in tops.items()}
 
 
-def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
-    """True positive rates at the given false positive rates; None for a constant label."""
+def curves(
+    y: Array, s: Array, rates: Array, recalls: Array
+) -> tuple[Array | None, float, Array | None]:
+    """True positive rates at these false positive rates, average precision, and the precision
+    where the recall first reaches these values; None and nan for a label that does not vary."""
     if y.min() == y.max():
-        return None
-    told, hits = _by_threshold(y, s)
-    false_positive = np.append(0.0, (told - hits) / (len(y) - y.sum()))
-    true_positive = np.append(0.0, hits / y.sum())
-    return np.asarray(np.interp(grid, false_positive, true_positive))
-
-
-def precision_on_grid(y: Array, s: Array, grid: Array) -> tuple[float, Array | None]:
-    """Average precision, and the precision where the recall first reaches values of a grid.
-
-    nan and None for a label that no sample carries, or all.
-    """
-    if y.min() == y.max():
-        return float("nan"), None
-    told, hits = _by_threshold(y, s)
-    precision, recall = hits / told, hits / hits[-1]
-    area = float(np.sum(np.diff(recall, prepend=0.0) * precision))
-    # Far less than one sample: 7 of 20 reaches 0.35 however that is rounded.
-    return area, precision[np.searchsorted(recall, grid - 1e-9)]
-
-
-def _by_threshold(y: Array, s: Array) -> tuple[Array, Array]:
-    """For every threshold, how many samples are above it, and how many of them carry the label."""
+        return None, float("nan"), None
     order = np.argsort(-s, kind="stable")
     # No threshold separates samples with equal scores: the last of them counts for all.
     last = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
-    return 1.0 + last, np.cumsum(y[order])[last]
+    told, hits = 1.0 + last, np.cumsum(y[order])[last]  # above every threshold
+    false_positive = np.append(0.0, (told - hits) / (len(y) - y.sum()))
+    true_positive = np.interp(rates, false_positive, np.append(0.0, hits / y.sum()))
+    precision, recall = hits / told, hits / hits[-1]
+    area = float(np.sum(np.diff(recall, prepend=0.0) * precision))
+    # Far less than one sample: 7 of 20 reaches 0.35 however that is rounded.
+    return true_positive, area, precision[np.searchsorted(recall, recalls - 1e-9)]

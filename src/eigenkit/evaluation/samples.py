@@ -48,9 +48,6 @@ class Samples:
         """What Y holds, in the words of the record."""
         return "numbers" if self.numbers else "classes" if self.single else "labels"
 
-    def __len__(self) -> int:
-        return len(self.Y)
-
     def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[Part]:
         """X and Y of the training and of the test rows, prepared by the training rows alone."""
         prepared = self.prepare(self.X[split[0]]) if self.prepare else lambda X: X
@@ -77,7 +74,6 @@ def read_samples(
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     prepare: Prepare | None = None,
-    *,
     numbers: bool = False,
     groups: Any = None,
 ) -> Samples:
@@ -192,44 +188,37 @@ def auto_alphas(X: Any) -> list[float]:
 
 
 def make_splits(
-    Y: np.ndarray,
-    cv: int | Sequence[Split],
-    repeats: int,
-    train_size: float | None,
-    seed: int,
-    *,
-    numbers: bool = False,
-    groups: np.ndarray | None = None,
+    samples: Samples, cv: int | Sequence[Split], repeats: int, train_size: float | None, seed: int
 ) -> tuple[list[Split], str]:
     """The splits of a comparison, and what they are in words.
 
     Given splits are taken as they are; ``train_size`` asks for ``repeats`` random
     partitions, otherwise there are ``repeats`` rounds of ``cv`` folds. They are stratified
-    unless Y holds ``numbers``, and divide none of the ``groups``.
+    unless Y holds numbers, and divide no groups.
     """
+    Y, groups = samples.Y, samples.groups
     if not np.isscalar(cv):
         return _given_splits(cv, len(Y), groups)
     n = len(Y) if groups is None else len(np.unique(groups))
+    how: Any = {"groups": groups, "stratified": not samples.numbers}
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
-    kind, whole = "" if numbers else "stratified ", "" if groups is None else f" of {n} groups"
+    kind = "stratified " if how["stratified"] else ""
+    whole = "" if groups is None else f" of {n} groups"
     if train_size is not None:
         if not 0 < train_size < 1 or round(n * train_size) in (0, n):
             raise ValueError(
                 f"train_size={train_size!r} is not valid: give a share between 0 and 1 that leaves "
                 f"{'samples' if groups is None else 'groups'} on both sides."
             )
-        words = (
-            f"{counted(repeats, f'{kind}random partition')}{whole}, {train_size:.0%} for training"
-        )
-        parted = partial(partition, Y, train_size, groups=groups, stratified=not numbers)
-        return [parted(rng=rng) for rng in rngs], words
+        words = f"{counted(repeats, f'{kind}random partition')}{whole}, "
+        words += f"{train_size:.0%} for training"
+        return [partition(Y, train_size, rng, **how) for rng in rngs], words
     folds = check_count("cv", cv)
     if not 2 <= folds <= n:
         raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
     words = f"{kind}{folds}-fold cross-validation{whole}"
     words += f", repeated {repeats} times" if repeats > 1 else ""
-    folded = partial(k_fold, Y, folds, groups=groups, stratified=not numbers)
-    return [split for rng in rngs for split in folded(rng=rng)], words
+    return [split for rng in rngs for split in k_fold(Y, folds, rng, **how)], words
 
 
 def _given_splits(

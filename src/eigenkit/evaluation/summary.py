@@ -16,13 +16,14 @@ from eigenkit.evaluation import detail
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.record import schema
 from eigenkit.evaluation.samples import Samples, deviations, with_means
-from eigenkit.evaluation.trial import Outcome, project_rows
+from eigenkit.evaluation.trial import project_rows
 from eigenkit.late import versions
 from eigenkit.numerics.linalg import Array
 
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10
 MAX_EIGENVALUES = 100
+_SOLVED = tuple(schema.Solved.__dataclass_fields__)
 # Arrows that can be told apart.
 MAX_LOADINGS = 24
 
@@ -31,7 +32,7 @@ def summarize(
     name: str,
     estimator: Any,
     baseline: bool,
-    outcomes: list[Outcome],
+    outcomes: list[detail.Outcome],
     samples: Samples,
     points: schema.Points,
     shown: list[int],
@@ -40,7 +41,6 @@ def summarize(
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
     measured = dict.fromkeys(name for outcome in fine for name in outcome.scores) or METRICS
-    details = [outcome.detail for outcome in fine if outcome.detail is not None]
     numbers, text = samples.numbers, " ".join(repr(estimator).split())
     return schema.Method(
         name=name,
@@ -56,16 +56,16 @@ def summarize(
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
         alpha=_alpha_search(outcomes),
         model=outcomes[0].model,
-        roc=[_curve(j, details) for j in shown if details and not numbers],
-        labels=[] if numbers else detail.label_scores(details),
-        confusion=detail.confusion(details, shown),
-        worst=detail.worst_samples(details),
-        by_components=detail.component_scores(details),
+        roc=[_curve(j, fine) for j in shown if fine],
+        labels=detail.label_scores(fine),
+        confusion=detail.confusion(fine, shown),
+        worst=detail.worst_samples(fine),
+        by_components=detail.component_scores(fine),
         predicted=_predicted(fine, points) if numbers and fine else [],
     )
 
 
-def _predicted(fine: list[Outcome], points: schema.Points) -> list[list[float | None]]:
+def _predicted(fine: list[detail.Outcome], points: schema.Points) -> list[list[float | None]]:
     """What was predicted for the drawn samples when they were first held out."""
     known: dict[str, list[float]] = {}
     for outcome in reversed(fine):
@@ -77,7 +77,7 @@ def _predicted(fine: list[Outcome], points: schema.Points) -> list[list[float | 
     ]
 
 
-def _alpha_search(outcomes: list[Outcome]) -> schema.AlphaSearch | None:
+def _alpha_search(outcomes: list[detail.Outcome]) -> schema.AlphaSearch | None:
     """The alphas of all splits, some of which may have extended the grid further than others."""
     scores: dict[float, list[float | None]] = {}
     for outcome in outcomes:
@@ -95,13 +95,13 @@ def _alpha_search(outcomes: list[Outcome]) -> schema.AlphaSearch | None:
     )
 
 
-def _curve(label: int, details: list[detail.Detail]) -> schema.Curve:
+def _curve(label: int, fine: list[detail.Outcome]) -> schema.Curve:
     """Means over the splits at every rate of the grids."""
     return schema.Curve(
         label,
-        detail.over_splits([d.auc[label] for d in details]).mean,
-        detail.mean_curve([d.roc[label] for d in details]),
-        detail.mean_curve([d.precision[label] for d in details]),
+        detail.over_splits([o.auc[label] for o in fine]).mean,
+        detail.mean_curve([o.roc[label] for o in fine]),
+        detail.mean_curve([o.precision[label] for o in fine]),
     )
 
 
@@ -141,7 +141,7 @@ def describe_model(
         alpha=None if alpha is None else float(alpha),
         n_components=Z.shape[1],
         eigenvalues=_plain(eigenvalues[:MAX_EIGENVALUES]),
-        solved=None if report is None else _solved(report),
+        solved=report and schema.Solved(**{name: getattr(report, name) for name in _SOLVED}),
         components=_top_features(fitted, samples, X),
         coordinates=_rounded(Z[:, :3]),
         correlated=correlated,
@@ -151,13 +151,13 @@ def describe_model(
 
 
 def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
-    """Correlations of components and labels on held-out rows; None where one is constant."""
+    """Correlations of components and labels on held-out rows; nan where one is constant."""
     if len(Z) < 3:
         return []
     A, B = (part - part.mean(axis=0) for part in (Z[:, :TOP_COMPONENTS], Y))
     size = np.linalg.norm(A, axis=0)[:, None] * np.linalg.norm(B, axis=0)
     R = np.divide(A.T @ B, size, out=np.full(size.shape, np.nan), where=size > 0)
-    return [[None if np.isnan(r) else round(float(r), 4) for r in row] for row in R]
+    return [[round(r, 4) for r in row] for row in R.tolist()]
 
 
 def _loadings(X: Any, Z: Array, names: list[str]) -> list[schema.Loading]:
@@ -165,13 +165,6 @@ def _loadings(X: Any, Z: Array, names: list[str]) -> list[schema.Loading]:
     R = correlations(with_means(X), np.asarray(Z[:, :3], dtype=np.float64))
     order = np.argsort(-np.linalg.norm(R[:, :2], axis=1), kind="stable")[:MAX_LOADINGS]
     return [schema.Loading(names[j], np.clip(R[j], -1, 1).round(4).tolist()) for j in order]
-
-
-def _solved(report: Any) -> schema.Solved:
-    facts = {name: getattr(report, name) for name in schema.Solved.__dataclass_fields__}
-    for name in ("residual", "orthogonality", "condition"):
-        facts[name] = float(facts[name]) if np.isfinite(facts[name]) else None
-    return schema.Solved(**facts)
 
 
 def _top_features(fitted: Any, samples: Samples, X: Any) -> list[list[schema.Feature]]:
@@ -238,10 +231,7 @@ def describe(samples: Samples, name: str) -> schema.Data:
         kind=samples.kind,
         cardinality=float(Y.sum() / len(Y)),
         unlabelled=0 if numbers else int(np.sum(~Y.any(axis=1))),
-        labels=[
-            schema.Label(label, int(c))
-            for label, c in zip(samples.label_names, counts, strict=True)
-        ],
+        labels=list(map(schema.Label, samples.label_names, counts.tolist())),
         shown=[int(j) for j in shown],
         co_occurrence=(Y[:, shown].T @ Y[:, shown]).astype(int).tolist(),
         hypergraph=_hypergraph(Y, shown),
@@ -277,15 +267,12 @@ def _column_facts(X: Any) -> tuple[Array, ...]:
 
 
 def _columns(facts: tuple[Array, ...], names: list[str]) -> list[schema.Column]:
-    rows = np.array([fact[: len(names)] for fact in facts], dtype=np.float64).T
-    return [
-        schema.Column(
-            name,
-            *(float(f"{v:.5g}") if np.isfinite(v) else None for v in row[:4]),  # type: ignore[arg-type]
-            *(round(float(v), 4) for v in row[4:]),
-        )
-        for name, row in zip(names, rows, strict=True)
-    ]
+    rows = np.array([fact[: len(names)] for fact in facts], dtype=np.float64).T.tolist()
+    found = []
+    for name, row in zip(names, rows, strict=True):
+        values, shares = (float(f"{v:.5g}") for v in row[:4]), (round(v, 4) for v in row[4:])
+        found.append(schema.Column(name, *values, *shares))
+    return found
 
 
 def _fingerprint(X: Any, Y: Array) -> str:

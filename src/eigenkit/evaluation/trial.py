@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from eigenkit.estimators._alphas import largest_of_best, path_of_alphas, search_
 from eigenkit.estimators.splits import Split, k_fold
 from eigenkit.evaluation import metrics
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
-from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components, detail_of
+from eigenkit.evaluation.detail import Outcome, by_components, keep_detail, keep_errors
 from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.numerics.linalg import Array
+
+Forecast = Callable[[float, float, int], None]
 
 # A rehearsal, which estimates how long a run will take, uses one in _SHARE of the training rows,
 # but at least _FEW_ROWS. It is worth its time with many rows, or many numbers in X times labels.
@@ -49,26 +51,6 @@ class Plan:
     grows: bool = False
 
 
-@dataclass
-class Outcome:
-    """What one method did on one split; ``error`` is its sentence if it failed.
-
-    All but the model are plain values, so that an interrupted run can be continued. The model is
-    the fitted one, until it is described.
-    """
-
-    scores: dict[str, float] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    detail: Detail | None = None
-    predicted: dict[str, list[float]] = field(default_factory=dict)
-    alpha: float | None = None
-    alphas: list[float] = field(default_factory=list)
-    alpha_scores: list[list[float]] | None = None
-    model: Any = None
-    warnings: list[str] = field(default_factory=list)
-    error: str | None = None
-
-
 def _run_labels(
     estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
 ) -> None:
@@ -92,14 +74,14 @@ def _run_labels(
     outcome.scores = metrics.score_all(Y_new, S, P)
     if not plan.detail:
         return
-    outcome.detail = detail_of(Y_new, S, P, split[1], single)
+    keep_detail(outcome, Y_new, S, P, split[1], single)
     if Z is not None and not isinstance(fitted, str):
 
         def auc_with(l: int) -> float:
-            found = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], single, plan.scale)
-            return metrics.score_one("auc", Y_new, *found)
+            S, _ = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], single, plan.scale)
+            return metrics.mean_auc(Y_new, S, otherwise=np.nan)
 
-        outcome.detail.by_components = by_components(Z, auc_with)
+        outcome.by_components = by_components(Z, auc_with)
 
 
 def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
@@ -117,17 +99,17 @@ def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Out
 
 
 def rehearse(
-    methods: Iterable[Any], samples: Samples, split: Split, plan: Plan
-) -> tuple[float, float, int] | None:
-    """Bounds on the seconds that all methods need for a split, and the rows they are based on.
+    methods: Iterable[Any], samples: Samples, split: Split, plan: Plan, times: float, tell: Forecast
+) -> None:
+    """Tell bounds on the seconds that all methods need for so many splits, and the rows tried.
 
     Two trials with one alpha, on a few rows and on more, show how the time grows. Extrapolating it
-    by a power of the number of rows and by a line gives the two bounds. None for a run so short
-    that the trials would add much to it.
+    by a power of the number of rows and by a line gives the two bounds. Nothing is told of a run so
+    short that the trials would add much to it.
     """
     n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
     if n < _MANY_ROWS and (n < 4 * _FEW_ROWS or numbers < _MANY_NUMBERS):
-        return None
+        return
     rng = np.random.default_rng(plan.seed)
     sizes, m = (max(_FEW_ROWS, n // _SHARE) // 4, max(_FEW_ROWS, n // _SHARE)), len(plan.alphas)
     few = [samples.some_of(split, size / n, rng) for size in sizes]
@@ -144,7 +126,7 @@ def rehearse(
     rise = max(took[1] - took[0], 0.0)
     by_power = took[1] * (n / sizes[1]) ** (np.log1p(rise / took[0]) / np.log(sizes[1] / sizes[0]))
     by_rows = took[1] + rise * (n - sizes[1]) / (sizes[1] - sizes[0])
-    return min(by_power, by_rows), max(by_power, by_rows), sizes[1]
+    tell(times * min(by_power, by_rows), times * max(by_power, by_rows), sizes[1])
 
 
 @contextmanager
@@ -153,9 +135,6 @@ def clock(outcome: Outcome, what: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     outcome.seconds[what] = time.perf_counter() - start
-
-
-# -- fitting ---------------------------------------------------------------------------
 
 
 def fit_one(estimator: Any, X: Any, Y: Array, single: bool) -> Any:
@@ -167,19 +146,17 @@ def fit_one(estimator: Any, X: Any, Y: Array, single: bool) -> Any:
     return clone(estimator).fit(X, target_for(estimator, Y, single))
 
 
-def target_for(estimator: Any, Y: Array, single: bool) -> Array:
-    """The label matrix, or class numbers for a classifier that takes one class per sample."""
+def target_for(estimator: Any, Y: Array, single: bool, numbers: bool = False) -> Array:
+    """What an estimator is fitted to: the matrix Y, of which one column of ``numbers`` is flat.
+
+    For a classifier that takes one class per sample, the numbers of the classes.
+    """
+    if numbers:
+        return Y[:, 0] if Y.shape[1] == 1 else Y
     several = is_classifier(estimator) and get_tags(estimator).classifier_tags.multi_label
     if single and is_classifier(estimator) and not several:
         return np.asarray(Y.argmax(axis=1))
     return Y
-
-
-def _target(estimator: Any, samples: Samples, Y: Array) -> Array:
-    """What an estimator is fitted to: one column of numbers is flat."""
-    if samples.numbers:
-        return Y[:, 0] if Y.shape[1] == 1 else Y
-    return target_for(estimator, Y, samples.single)
 
 
 def project_rows(fitted: Any, X: Any) -> Any:
@@ -200,8 +177,9 @@ def _with_choices(
     if hasattr(estimator, "choose"):
         with clock(outcome, "choose components"):
             # The rows as they are: the folds of the search learn how rows become features.
-            known = samples.X[rows], _target(estimator, samples, samples.Y[rows]), samples.prepare
-            estimator = estimator.choose(*known, samples.groups_of(rows))
+            y = target_for(estimator, samples.Y[rows], samples.single, samples.numbers)
+            X, groups = samples.X[rows], samples.groups_of(rows)
+            estimator = estimator.choose(X, y, samples.prepare, groups)
     tunable = samples.numbers or hasattr(estimator, "transform")
     if plan.alphas and tunable and "alpha" in estimator.get_params():
         return choose_alpha(estimator, samples, rows, plan, outcome)
@@ -219,7 +197,7 @@ def choose_alpha(
         given = samples.Y[rows], plan.inner_cv, rng, samples.groups_of(rows)
         for split in k_fold(*given, stratified=not samples.numbers):
             known, new = samples.parts((rows[split[0]], rows[split[1]]))
-            y = _target(estimator, samples, known[1])
+            y = target_for(estimator, known[1], samples.single, samples.numbers)
             models = path_of_alphas(estimator, known[0], y, alphas)
             found.append([_score_of(model, known, new, samples, plan) for model in models])
         return sign * np.array(found)
@@ -247,10 +225,9 @@ def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) 
         S, P = decide_by_ridge(Z, Y, Z_new, single)
     else:
         S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
-    return metrics.score_one(plan.alpha_score, Y_new, S, P)
-
-
-# -- numbers ----------------------------------------------------------------------------
+    if plan.alpha_score == "auc":  # without the others, which take longer
+        return metrics.mean_auc(Y_new, S, otherwise=np.nan)
+    return metrics.score_all(Y_new, S, P)[plan.alpha_score]
 
 
 def _run_numbers(
@@ -260,7 +237,7 @@ def _run_numbers(
     (X, Y), (X_new, Y_new) = samples.parts(split)
     estimator = _with_choices(estimator, samples, split[0], plan, outcome)
     with clock(outcome, "fit"):
-        fitted = clone(estimator).fit(X, _target(estimator, samples, Y))
+        fitted = clone(estimator).fit(X, target_for(estimator, Y, single=False, numbers=True))
     with clock(outcome, "predict"):
         P = _predicted(fitted, X_new, Y_new)
     if not np.isfinite(P).all():
@@ -270,25 +247,12 @@ def _run_numbers(
         outcome.scores[name] = metrics.mean_known(row)
         outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
     if plan.detail:
-        outcome.detail = Detail(worst=_worst(Y_new, P, Y.std(axis=0), split[1]))
+        keep_errors(outcome, Y_new, P, Y.std(axis=0), split[1])
         if hasattr(fitted, "transform"):
-            Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
-            outcome.detail.by_components = by_components(
+            Z, Z_new = (np.asarray(project_rows(fitted, A), dtype=float) for A in (X, X_new))
+            outcome.by_components = by_components(
                 Z, lambda l: metrics.r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new)
             )
-        near = P[:, :MAX_RESPONSES].tolist()
-        outcome.predicted = {str(i): row for i, row in zip(split[1], near, strict=True)}
-
-
-def _worst(Y: Array, P: Array, unit: Array, rows: Array) -> list[list[Any]]:
-    """The largest errors, in deviations of the response."""
-    errors = np.abs(Y - P) / np.where(unit > 0, unit, 1.0)
-    which = errors.argmax(axis=1)
-    order = np.argsort(-errors.max(axis=1), kind="stable")[:MAX_WORST]
-    return [
-        [int(rows[i]), float(errors[i, j]), 0.0, [int(j)], [], float(Y[i, j]), float(P[i, j])]
-        for i, j in zip(order, which[order], strict=True)
-    ]
 
 
 def _predicted(model: Any, X: Any, Y: Array) -> Array:

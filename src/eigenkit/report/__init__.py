@@ -1,21 +1,8 @@
-"""Reports of a run from its record: text, JSON, or one HTML file that needs no network.
-
-Examples
---------
->>> from sklearn.datasets import load_iris
->>> from eigenkit import LDA
->>> from eigenkit.evaluation import evaluate
->>> from eigenkit.report import render_text
->>> X, y = load_iris(return_X_y=True)
->>> record = evaluate(X, y, {"lda": LDA()}, cv=3, name="iris")
->>> print(render_text(record).splitlines()[0])
-iris
-"""
+"""Reports of a run from its record: text, JSON, or one HTML file that needs no network."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +14,12 @@ from eigenkit.evaluation.record import (
     write_atomically,
     write_record,
 )
-from eigenkit.report import html
-from eigenkit.report.cells import listed, visible
+from eigenkit.evaluation.record.schema import Run
+from eigenkit.report import html, tables
+from eigenkit.report.cells import Table, text_of_tables, visible
 from eigenkit.report.sections import body, figure_names
-from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
-from eigenkit.report.text import text_of, text_of_tables
+from eigenkit.report.side_by_side import compare_html, compare_text
+from eigenkit.report.words import headline, protocol_sentence
 from eigenkit.shell import check_count
 
 __all__ = [
@@ -46,6 +34,11 @@ __all__ = [
 ]
 
 _SCRIPTS = ("theme.js", "look.js", "figures.js", "label_figures.js", "page.js")
+# A terminal is narrow, so only the most important columns are shown.
+_METRICS = ["method", "mean AUC over labels", "accuracy", "F1, macro", "F1, micro", "ranking loss"]
+_METRICS += ["R2", "RMSE", "MAE"]
+_SHORT = {"mean AUC over labels": "mean AUC"}
+_SOLVER = ["method", "solver", "regression", "alpha", "components", "residual", "condition"]
 
 
 @described
@@ -67,7 +60,34 @@ def render_text(record: dict[str, Any], *, width: int = 100) -> str:
     >>> render_text(record).splitlines()[0]
     'iris'
     """
-    return text_of(from_dict(record), width=check_count("width", width))
+    run, width = from_dict(record), check_count("width", width)
+    name = visible(run.data.name)
+    lines = [name, "=" * len(name), "", headline(run), "", protocol_sentence(run)]
+    again = f"To repeat the run:\n    {visible(run.command, 1000)}" if run.command else ""
+    return f"{text_of_tables(lines, _tables(run), width)}\n{again}\n"
+
+
+def _tables(run: Run) -> list[Table]:
+    return [
+        tables.data_facts(run),
+        _only(tables.comparison(run), _METRICS),
+        tables.paired(run),
+        tables.responses(run),
+        tables.times(run),
+        tables.failures(run),
+        _only(tables.solver_facts(run), _SOLVER),
+        tables.alphas(run),
+        *(tables.top_features(m) for m in run.methods if not m.baseline),
+        tables.environment(run),
+    ]
+
+
+def _only(table: Table, columns: list[str]) -> Table:
+    keep = [i for i, name in enumerate(table.columns) if name in columns]
+    rows = [[row[i] for i in keep] for row in table.rows]
+    names = [_SHORT.get(table.columns[i], table.columns[i]) for i in keep]
+    n_text = sum(i < table.n_text for i in keep)
+    return Table(table.title, names, rows, n_text, table.note)
 
 
 @described
@@ -119,46 +139,3 @@ def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     'iris.html'
     """
     return write_atomically(path, render_html(record))
-
-
-def compare_text(records: Mapping[str, dict[str, Any]], *, width: int = 100) -> str:
-    """Several runs side by side for a terminal.
-
-    Parameters
-    ----------
-    records : dict of name to record
-        Differences are shown to the first.
-    width : int
-        Columns of the terminal.
-
-    Returns
-    -------
-    str
-    """
-    runs = _runs(records)
-    lines = [line for sentence in told(runs) for line in (sentence, "")]
-    return text_of_tables(lines, runs_tables(runs), check_count("width", width))
-
-
-def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
-    """Several runs side by side as one HTML page without scripts.
-
-    Parameters
-    ----------
-    records : dict of name to record
-        Differences are shown to the first.
-
-    Returns
-    -------
-    str
-    """
-    runs = _runs(records)
-    title = f"{listed(runs.names)}: eigenkit runs"
-    return html.document(title, runs_body(runs), html.policy())
-
-
-def _runs(records: Mapping[str, dict[str, Any]]) -> Runs:
-    if len(records) < 2:
-        raise ValueError("give at least two records to compare.")
-    names = [visible(name, 40) for name in records]
-    return Runs(names, [from_dict(record) for record in records.values()])

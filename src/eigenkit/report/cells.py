@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,8 @@ def visible(text: str, limit: int = 60) -> str:
     >>> visible("a\\x1b[31mb")
     'a\\\\x1b[31mb'
     """
-    head = text[: limit + 1]
-    if len(head) > limit:
-        head = head[: limit - 1] + "…"
-    return "".join(_shown(c) for c in head)
+    head = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return "".join(map(_shown, head))
 
 
 def _shown(character: str) -> str:
@@ -105,6 +104,51 @@ def facts_table(title: str, values: dict[str, str], columns: tuple[str, str] = (
     return Table(title, list(columns), [[*pair] for pair in values.items()], n_text=2)
 
 
+# -- tables as text ---------------------------------------------------------------------
+
+
+def text_of_tables(lines: list[str], tables: list[Table], width: int) -> str:
+    """Sentences, then tables."""
+    parts = ["\n".join("\n".join(textwrap.wrap(line, width)) for line in lines)]
+    parts += [_text_of_table(table, width) for table in tables if table.rows]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _text_of_table(table: Table, width: int) -> str:
+    widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    fits = sum(w + 2 for w in widths) + 2 <= width
+    title = [table.title] if fits else textwrap.wrap(table.title, width)
+    lines = _in_columns(table, widths) if fits else _as_list(table, width)
+    note = ["", *textwrap.wrap(table.note, width)] if table.note else []
+    return "\n".join([*title, "", *lines, *note])
+
+
+def _as_list(table: Table, width: int) -> list[str]:
+    """A table that is too wide, with one cell per line."""
+    lines = []
+    for row in table.rows:
+        lines += textwrap.wrap(row[0], width, initial_indent="  ", subsequent_indent="    ")
+        for name, cell in zip(table.columns[1:], row[1:], strict=True):
+            text = f"{name}: {cell}" if name else cell
+            lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="      ")
+    return lines
+
+
+def _in_columns(table: Table, widths: list[int]) -> list[str]:
+    """Columns padded with spaces; words are aligned left, numbers right."""
+    cells = [table.columns, *table.rows] if any(table.columns) else table.rows
+    lines = [
+        "  ".join(
+            cell.ljust(w) if i < table.n_text else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    if any(table.columns):
+        lines.insert(1, "  ".join("-" * w for w in widths))
+    return [f"  {line}" for line in lines]
+
+
 # -- what coincides, and what stands together -------------------------------------------
 
 # Curves closer than this, relative to their largest value, cannot be told apart by eye.
@@ -114,23 +158,17 @@ Curve = Sequence[float | None]
 
 
 def coinciding(
-    methods: list[Method],
-    curve: Callable[[Method], Curve | None],
-    what: str = "The curves",
+    methods: list[Method], curve: Callable[[Method], Curve | None], what: str = "The curves"
 ) -> str:
     """A sentence about methods whose curves coincide; empty if all can be seen."""
     groups: list[tuple[np.ndarray, list[Method]]] = []
     for method in methods:
-        points = curve(method)
-        if points is None or not len(points):
-            continue
-        values = np.array([np.nan if v is None else v for v in points], dtype=float)
-        for known, members in groups:
-            if _close(known, values):
-                members.append(method)
-                break
-        else:
-            groups.append((values, [method]))
+        points = np.array(curve(method) or [], dtype=float)
+        alike = next((members for known, members in groups if _close(known, points)), None)
+        if alike is not None:
+            alike.append(method)
+        elif len(points):
+            groups.append((points, [method]))
     found = [listed([visible(m.name) for m in members]) for _, members in groups if members[1:]]
     return " ".join(f"{what} of {names} coincide." for names in found)
 

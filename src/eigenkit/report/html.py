@@ -62,15 +62,10 @@ def policy(*scripts: str) -> str:
     """Nothing may be loaded or sent; only these scripts may run."""
     hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     allowed = " ".join(f"'sha256-{each}'" for each in hashes) or "'none'"
-    rules = {
-        "default-src": "'none'",
-        "script-src": allowed,
-        "style-src": "'unsafe-inline'",
-        "img-src": "data: blob:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    return "; ".join(f"{name} {value}" for name, value in rules.items())
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def asset(name: str, package: str = "eigenkit.report") -> str:
@@ -89,9 +84,6 @@ def plotly() -> tuple[str, str]:
     library = str(get_plotlyjs()).replace("\r\n", "\n")
     packed = gzip.compress(library.encode(), compresslevel=9, mtime=0)
     return library, base64.b64encode(packed).decode()
-
-
-# -- parts ------------------------------------------------------------------------------
 
 
 def dots(
@@ -117,8 +109,8 @@ def dots(
     return _picture(parts, height, alt)
 
 
-def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles: list[str]) -> str:
-    """A curve with its points, evenly spaced; the one at ``chosen`` is larger."""
+def line(x: list[float], y: list[float], chosen: float | None, alt: str, table: Table) -> str:
+    """A curve with its points, evenly spaced, and its numbers; the one at ``chosen`` is larger."""
     room, height = 0.08 * (max(y) - min(y)) or 0.5, 220
     across = np.linspace(_LEFT, _WIDTH - _RIGHT, len(x)) if len(x) > 1 else [(_LEFT + _WIDTH) / 2]
     down = np.interp(y, [min(y) - room, max(y) + room], [height - 50, 30])
@@ -133,8 +125,9 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles:
             parts.append(_text(a, height - 28, f"{value:g}"))
     for end in (np.argmin(y), np.argmax(y)):
         parts.append(_text(_LEFT - 14, down[end] + 4, f"{y[end]:.3g}", "end"))
-    parts += [_text(_MIDDLE, height - 6, titles[0]), _text(12, 18, titles[1], "start")]
-    return _picture(parts, height, alt, "curve")
+    below, above = table.columns
+    parts += [_text(_MIDDLE, height - 6, below), _text(12, 18, above, "start")]
+    return f"<figure>{_picture(parts, height, alt, 'curve')}</figure>{numbers(table)}"
 
 
 def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
@@ -180,14 +173,11 @@ def table_html(table: Table, *, sortable: bool = False) -> str:
     """
     if not table.rows:
         return ""
-    head = ""
-    if any(table.columns):
-        cells = "".join(
-            f'<th scope="col"{_side(i, table)}>{escape(c)}</th>'
-            for i, c in enumerate(table.columns)
-        )
-        head = f"<thead><tr>{cells}</tr></thead>"
-    rows = "".join(f"<tr>{_row(i, row, table)}</tr>" for i, row in enumerate(table.rows))
+    sides = ["" if j < table.n_text else ' class="num"' for j in range(len(table.columns))]
+    titles = zip(sides, table.columns, strict=True)
+    cells = "".join(f'<th scope="col"{side}>{escape(title)}</th>' for side, title in titles)
+    head = f"<thead><tr>{cells}</tr></thead>" * any(table.columns)
+    rows = "".join(f"<tr>{_row(i, row, table, sides)}</tr>" for i, row in enumerate(table.rows))
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     kind = ' class="sortable"' if sortable else ""
     return (
@@ -197,15 +187,11 @@ def table_html(table: Table, *, sortable: bool = False) -> str:
     )
 
 
-def _side(column: int, table: Table) -> str:
-    return "" if column < table.n_text else ' class="num"'
-
-
-def _row(i: int, row: list[str], table: Table) -> str:
+def _row(i: int, row: list[str], table: Table, sides: list[str]) -> str:
     cells = [f'<th scope="row">{escape(row[0])}</th>']
     for j, cell in enumerate(row[1:], start=1):
         text = f"<strong>{escape(cell)}</strong>" if (i, j) in table.strong else escape(cell)
-        cells.append(f"<td{_side(j, table)}>{text}</td>")
+        cells.append(f"<td{sides[j]}>{text}</td>")
     return "".join(cells)
 
 

@@ -20,6 +20,8 @@ def model_html(
     how = record["fitted"]
     shown = {name: visible(value, 200) for name, value in facts.items()}
     settings = facts_table("Settings", shown, ("what", "value"))
+    numbered = {str(i): visible(name) for i, name in enumerate(record["targets"], start=1)}
+    targets = facts_table("Targets", numbered, ("number", "name"))
     by_alpha, by_number = how.get("alpha_search"), how.get("component_search")
     parts = [
         ("weights", "Components", _weights(record["components"])),
@@ -27,7 +29,7 @@ def model_html(
         ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
         ("alpha", "Choice of alpha", _search(by_alpha, "alphas", "alpha")),
         ("search", "Number of components", _search(by_number, "values", "components")),
-        ("targets", "Targets", _targets(record["targets"])),
+        ("targets", "Targets", html.folded("All targets", html.table_html(targets))),
         ("fitted", "How it was fitted", html.table_html(settings)),
         ("next", "Next steps", "".join(html.code(visible(step, 600)) for step in steps)),
     ]
@@ -42,9 +44,8 @@ def model_html(
 
 def _numbers(record: dict[str, Any]) -> dict[str, str]:
     how = record["fitted"]
-    sizes = {"rows": how["n_rows"], "features": record["n_features"]}
-    sizes["targets"] = len(record["targets"])
-    found = {name: f"{size:,}" for name, size in sizes.items()}
+    found = {"rows": f"{how['n_rows']:,}", "features": f"{record['n_features']:,}"}
+    found["targets"] = f"{len(record['targets']):,}"
     if record["n_components"]:
         found["components"] = str(record["n_components"])
     if how["params"].get("alpha") is not None:
@@ -98,10 +99,9 @@ def _spectrum(eigenvalues: list[float]) -> str:
     if not eigenvalues:
         return ""
     places = [float(i + 1) for i in range(len(eigenvalues))]
-    titles = ["component", "eigenvalue"]
-    drawn = html.line(places, eigenvalues, None, "Eigenvalues.", titles)
     rows = [[str(i + 1), f"{v:.6g}"] for i, v in enumerate(eigenvalues)]
-    return f"<figure>{drawn}</figure>{html.numbers(Table('All eigenvalues', titles, rows))}"
+    table = Table("All eigenvalues", ["component", "eigenvalue"], rows)
+    return html.line(places, eigenvalues, None, "Eigenvalues.", table)
 
 
 def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
@@ -109,18 +109,10 @@ def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
         return ""
     values, means = search[key], search["mean_score"]
     best = values[means.index(max(means))]
-    titles = [words, search["score"]]
-    drawn = html.line(values, means, best, f"Score against {words}.", titles)
     rows = [
         [f"{value:g}", f"{mean:.4f} ± {std:.4f}"]
         for value, mean, std in zip(values, means, search["std_score"], strict=True)
     ]
     note = f"Mean and deviation over {search['folds']} folds; the large mark was chosen."
-    table = Table(f"Every {words}", titles, rows, note=note)
-    return f"<figure>{drawn}</figure>{html.numbers(table)}"
-
-
-def _targets(names: list[str]) -> str:
-    numbered = {str(i): visible(name) for i, name in enumerate(names, start=1)}
-    table = facts_table("Targets", numbered, ("number", "name"))
-    return html.folded("All targets", html.table_html(table))
+    table = Table(f"Every {words}", [words, search["score"]], rows, note=note)
+    return html.line(values, means, best, f"Score against {words}.", table)

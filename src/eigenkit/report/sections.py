@@ -69,9 +69,6 @@ def _methods_first(run: Run) -> list[Method]:
     return sorted(words.ranked(run), key=lambda method: method.baseline)
 
 
-# -- sections --------------------------------------------------------------------------
-
-
 def _comparison(run: Run) -> str:
     metrics = html.select(
         "metric", "Metric", [(k, name) for k, (name, _) in metrics_of(run.data.kind).items()]

@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from eigenkit.evaluation.metrics import metrics_of
+from eigenkit.evaluation.record import from_dict
 from eigenkit.evaluation.record.schema import Method, Run, Score
-from eigenkit.report.cells import Table, listed, measured_all, visible
-from eigenkit.report.html import dots, table_html, whole_body
+from eigenkit.report import html
+from eigenkit.report.cells import Table, listed, measured_all, text_of_tables, visible
 from eigenkit.report.words import headline, interval, main_metric, main_words
+from eigenkit.shell import check_count
+
+
+def compare_text(records: Mapping[str, dict[str, Any]], *, width: int = 100) -> str:
+    """Several runs side by side for a terminal.
+
+    Parameters
+    ----------
+    records : dict of name to record
+        Differences are shown to the first.
+    width : int
+        Columns of the terminal.
+
+    Returns
+    -------
+    str
+    """
+    runs = _runs(records)
+    lines = [line for sentence in _told(runs) for line in (sentence, "")]
+    return text_of_tables(lines, _tables(runs), check_count("width", width))
+
+
+def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
+    """Several runs side by side as one HTML page without scripts.
+
+    Parameters
+    ----------
+    records : dict of name to record
+        Differences are shown to the first.
+
+    Returns
+    -------
+    str
+    """
+    runs = _runs(records)
+    tables = _tables(runs)
+    lines = "".join(f'<p class="how">{escape(line)}</p>' for line in _told(runs))
+    numbers = {"runs": str(len(runs.runs)), "methods": str(len(runs.methods))}
+    parts = [
+        ("result", "Scores", _picture(runs) + "".join(html.table_html(t) for t in tables[:-1])),
+        ("runs", "The runs", html.table_html(tables[-1])),
+    ]
+    title = listed(runs.names)
+    inside = html.whole_body(("result", "the result"), title, lines, numbers, parts)
+    return html.document(f"{title}: eigenkit runs", inside, html.policy())
+
+
+def _runs(records: Mapping[str, dict[str, Any]]) -> _Runs:
+    if len(records) < 2:
+        raise ValueError("give at least two records to compare.")
+    names = [visible(name, 40) for name in records]
+    return _Runs(names, [from_dict(record) for record in records.values()])
 
 
 @dataclass(frozen=True)
-class Runs:
+class _Runs:
     """Runs and their names."""
 
     names: list[str]
@@ -37,18 +92,15 @@ class Runs:
     @property
     def same_splits(self) -> bool:
         """Whether scores can be paired: the same samples, held out in the same splits."""
-        first = self.runs[0]
-        return all(
-            run.data.n_samples == first.data.n_samples
-            and run.data.labels == first.data.labels
-            and run.points.held_out == first.points.held_out
-            and (run.protocol.splits, run.protocol.n_splits, run.protocol.seed)
-            == (first.protocol.splits, first.protocol.n_splits, first.protocol.seed)
-            for run in self.runs
-        )
+
+        def seen(run: Run) -> tuple[Any, ...]:
+            d, p = run.data, run.protocol
+            return d.n_samples, d.labels, run.points.held_out, p.splits, p.n_splits, p.seed
+
+        return all(seen(run) == seen(self.runs[0]) for run in self.runs)
 
 
-def told(runs: Runs) -> list[str]:
+def _told(runs: _Runs) -> list[str]:
     """Sentences for the top: one for every run, and whether the runs can be compared."""
     lines = [f"{name}: {headline(run)}" for name, run in zip(runs.names, runs.runs, strict=True)]
     if len({run.data.fingerprint for run in runs.runs}) == 1:
@@ -58,14 +110,14 @@ def told(runs: Runs) -> list[str]:
     return [*lines, "The runs saw different data or splits: compare their scores with care."]
 
 
-def runs_tables(runs: Runs) -> list[Table]:
+def _tables(runs: _Runs) -> list[Table]:
     """Scores of every method in every run, differences, and what the runs were."""
     metrics = metrics_of(runs.runs[0].data.kind) if runs.same_kind else {}
     found = [_scores(runs, key, words) for key, (words, _) in metrics.items()]
     return [found[0], *_differences(runs), *found[1:], _what(runs)] if found else [_what(runs)]
 
 
-def _scores(runs: Runs, metric: str, words: str) -> Table:
+def _scores(runs: _Runs, metric: str, words: str) -> Table:
     rows = [
         [visible(name), *measured_all(metric, (runs.score(name, run, metric) for run in runs.runs))]
         for name in runs.methods
@@ -73,7 +125,7 @@ def _scores(runs: Runs, metric: str, words: str) -> Table:
     return Table(words, ["method", *runs.names], rows)
 
 
-def _differences(runs: Runs) -> list[Table]:
+def _differences(runs: _Runs) -> list[Table]:
     """Differences between the other runs and the first, if scores can be paired."""
     if not runs.same_splits or not runs.same_kind:
         return []
@@ -89,7 +141,7 @@ def _differences(runs: Runs) -> list[Table]:
     return [Table(f"Differences to {runs.names[0]}", columns, rows, n_text=2, note=note)]
 
 
-def _what(runs: Runs) -> Table:
+def _what(runs: _Runs) -> Table:
     lines = {
         "data": [visible(run.data.name) for run in runs.runs],
         "samples": [f"{run.data.n_samples:,}" for run in runs.runs],
@@ -105,19 +157,7 @@ def _what(runs: Runs) -> Table:
     return Table("The runs", ["what", *runs.names], rows, n_text=len(runs.names) + 1)
 
 
-def runs_body(runs: Runs) -> str:
-    """The body of the page; it needs no scripts."""
-    tables = runs_tables(runs)
-    lines = "".join(f'<p class="how">{escape(line)}</p>' for line in told(runs))
-    numbers = {"runs": str(len(runs.runs)), "methods": str(len(runs.methods))}
-    parts = [
-        ("result", "Scores", _picture(runs) + "".join(table_html(t) for t in tables[:-1])),
-        ("runs", "The runs", table_html(tables[-1])),
-    ]
-    return whole_body(("result", "the result"), listed(runs.names), lines, numbers, parts)
-
-
-def _picture(runs: Runs) -> str:
+def _picture(runs: _Runs) -> str:
     if not runs.same_kind:
         return ""
     metric = main_metric(runs.runs[0])
@@ -128,7 +168,9 @@ def _picture(runs: Runs) -> str:
     ]
     words = main_words(runs.runs[0])
     names = [visible(name, 22) for name in runs.methods]
-    drawn = dots(names, series, f"{words} of every method in every run; a table follows.", words)
+    drawn = html.dots(
+        names, series, f"{words} of every method in every run; a table follows.", words
+    )
     key = "".join(
         f'<span class="key k{i % 8}">{escape(name)}</span>' for i, name in enumerate(runs.names)
     )

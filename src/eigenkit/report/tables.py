@@ -191,9 +191,8 @@ def solver_facts(run: Run) -> Table:
     """How the model of the first split was solved, why in this way, and how accurately."""
     rows = []
     for m in run.methods:
-        if m.model is None or m.model.solved is None:
+        if m.model is None or (s := m.model.solved) is None:
             continue
-        s = m.model.solved
         words = [visible(m.name), visible(s.solver), visible(s.regression), visible(s.reason, 300)]
         sizes = [short(m.model.alpha), str(m.model.n_components)]
         errors = [short(value) for value in (s.residual, s.orthogonality, s.condition)]
@@ -317,15 +316,10 @@ def worst(run: Run, method: Method) -> Table:
 
 def columns(run: Run) -> Table:
     """The features at a glance."""
-    rows = [
-        [
-            visible(c.name, 40),
-            *(short(v) for v in (c.mean, c.std, c.low, c.high)),
-            f"{c.missing:.1%}",
-            f"{c.zeros:.1%}",
-        ]
-        for c in run.data.columns
-    ]
+    rows = []
+    for c in run.data.columns:
+        values = [short(v) for v in (c.mean, c.std, c.low, c.high)]
+        rows.append([visible(c.name, 40), *values, f"{c.missing:.1%}", f"{c.zeros:.1%}"])
     note = f"The first {len(rows)} of {run.data.n_features:,} columns."
     titles = ["column", "mean", "deviation", "lowest", "highest", "missing", "zeros"]
     return Table("Columns", titles, rows, note=note * (len(rows) < run.data.n_features))

@@ -19,7 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Method, Model, Run
+from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Method, Run
 from eigenkit.files import atomic
 from eigenkit.shell import filled, shown
 
@@ -58,31 +58,25 @@ def from_dict(record: Any) -> Run:
             f"the record has schema version {version!r}, but this eigenkit reads version "
             f"{VERSION}: run the comparison again, or install the eigenkit that wrote it."
         )
-    run: Run = _read(record, Run, "record")
+    run: Run = checked(record, Run, "record")
     _check_indices(run)
     return run
 
 
-def model_from_dict(value: Any) -> Model:
-    """A single model, checked in the same way."""
-    model: Model = _read(value, Model, "model")
-    return model
-
-
-def _read(value: Any, kind: Any, where: str) -> Any:
+def checked(value: Any, kind: Any, where: str) -> Any:
     """``value`` as ``kind``: a dataclass, a list or dict of something, or a plain type."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         (inner,) = [option for option in get_args(kind) if option is not type(None)]
-        return None if value is None else _read(value, inner, where)
+        return None if value is None else checked(value, inner, where)
     if origin is list:
         _expect(isinstance(value, list), value, "a list", where)
         (inner,) = get_args(kind)
-        return [_read(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [checked(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
     if origin is dict:
         _expect(isinstance(value, dict), value, "an object", where)
         inner = get_args(kind)[1]
-        return {key: _read(item, inner, f"{where}.{key}") for key, item in value.items()}
+        return {key: checked(item, inner, f"{where}.{key}") for key, item in value.items()}
     if dataclasses.is_dataclass(kind):
         return _read_object(value, kind, where)
     fits, words = _PLAIN[kind]
@@ -97,7 +91,7 @@ def _read_object(value: Any, kind: Any, where: str) -> Any:
     if missing:
         raise RecordError(f"{where} lacks {missing[0]!r}: the record is incomplete.")
     given = [name for name in hints if name in value]
-    return kind(**{name: _read(value[name], hints[name], f"{where}.{name}") for name in given})
+    return kind(**{name: checked(value[name], hints[name], f"{where}.{name}") for name in given})
 
 
 @cache
