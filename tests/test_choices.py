@@ -91,11 +91,12 @@ def _stream(name, monkeypatch, block_bytes):
 
 def test_a_stream_factors_blocks_of_the_size_that_it_says(rng, monkeypatch):
     rows = Rows(rng.normal(size=(500, 3)), rng.normal(size=(500, 2)), None)
-    held = _stream("opls", monkeypatch, 2**30).add(rows, TARGETS["opls"], 1.0)
+    target = TARGETS["opls"]
+    held = _stream("opls", monkeypatch, 2**30).add(rows, target, 1.0)
     monkeypatch.setattr(stream, "BLOCK_BYTES", 4000)
-    assert [block.n_rows for block in held._blocks()] == [100] * 5  # of 40 bytes
+    assert [part.n_rows for part in held._block_factors(target)] == [100] * 5  # of 40 bytes
     monkeypatch.setattr(stream, "BLOCK_BYTES", 1)
-    assert [block.n_rows for block in held._blocks()] == [5] * 100  # as many as columns
+    assert [part.n_rows for part in held._block_factors(target)] == [5] * 100  # as many as columns
 
 
 def test_label_sets_are_counted_when_their_rows_have_doubled(rng, monkeypatch):
@@ -188,7 +189,7 @@ def test_a_basis_has_as_many_vectors_as_are_above_the_rounding_of_all_rows(dtype
 @pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
 def test_all_components_are_those_with_variance(method, shape, rng):
     found = spectral.principal_axes(Centered(rng.normal(size=shape)), None, method, 1e-8, 100)
-    assert len(found.s) == (4 if shape[0] > 4 else 3)
+    assert len(found.eigenvalues) == (4 if shape[0] > 4 else 3)
 
 
 # -- blocks of sparse rows ---------------------------------------------------------------------

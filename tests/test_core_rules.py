@@ -17,7 +17,7 @@ from eigenkit import PLSCanonical, SparsePLS
 from eigenkit.data import Blocked, Centered, Data, Linked, LocalPasses, Rescaled, passes, survey_of
 from eigenkit.data.centered import correlations
 from eigenkit.data.matrices import largest
-from eigenkit.moments import Rows
+from eigenkit.moments import Rows, graph
 from eigenkit.numerics import linalg
 from eigenkit.numerics.costs import DENSE_RATE
 from eigenkit.numerics.linalg import (
@@ -32,7 +32,6 @@ from eigenkit.numerics.tolerances import EPS
 from eigenkit.solvers import (
     component_cv,
     coordinates,
-    graph,
     krylov,
     large_planes,
     multiview,
@@ -44,7 +43,7 @@ from eigenkit.solvers import (
 )
 from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.covariance import correct
-from eigenkit.solvers.cross_products import CrossProducts
+from eigenkit.solvers.deflation import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.regression import Regression
 from eigenkit.solvers.sparse_pairs import Request, View

@@ -10,11 +10,12 @@ from scipy import sparse
 
 from eigenkit.data import Centered, Rescaled
 from eigenkit.solvers.covariance import largest_covariances
-from eigenkit.solvers.cross_products import gram_pays, rescaled
 from eigenkit.solvers.deflation import (
     DEFLATIONS,
     decompose,
+    gram_pays,
     leading_pair,
+    rescaled,
 )
 from eigenkit.solvers.nipals import nipals, skip_missing_scores
 
@@ -131,7 +132,7 @@ def test_gram_and_data_give_the_same_components(monkeypatch):
     X, Y, _ = ZOO["tall"]
     answers = []
     for pays in (True, False):
-        monkeypatch.setattr("eigenkit.solvers.cross_products.gram_pays", lambda *_, p=pays: p)
+        monkeypatch.setattr("eigenkit.solvers.deflation.gram_pays", lambda *_, p=pays: p)
         _, _, cross = rescaled(Centered(X), Centered(Y), (True, True), 5)
         assert (cross.gram is not None) is pays
         answers.append(decompose(cross, 5, "regression").x_rotations)
@@ -147,7 +148,7 @@ def test_small_components_are_taken_from_the_data_not_from_the_gram_matrix(monke
     X = U * np.logspace(0, -7, 6) @ V.T
     y = (U @ np.ones(6))[:, None]
     Z, Y = Centered(X), Centered(y)
-    monkeypatch.setattr("eigenkit.solvers.cross_products.gram_pays", lambda *_: True)
+    monkeypatch.setattr("eigenkit.solvers.deflation.gram_pays", lambda *_: True)
     _, _, cross = rescaled(Z, Y, (False, False), 6)
     found = decompose(cross, 6, "regression")
     assert len(found) == 6

@@ -9,7 +9,7 @@ from scipy import sparse
 from eigenkit.data import Centered
 from eigenkit.data.derived import Linked, _by_columns
 from eigenkit.moments import GraphRows
-from eigenkit.solvers.graph import incidence, laplacian, root
+from eigenkit.moments.graph import incidence, laplacian, root
 from eigenkit.targets import TARGETS
 
 

@@ -32,7 +32,7 @@ from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
 from eigenkit.solvers import component_cv, kernel_weights, planes, sparse_latent
 from eigenkit.solvers import sparse_pairs as pairs
 from eigenkit.solvers.covariance import singular_pairs
-from eigenkit.solvers.cross_products import rounding
+from eigenkit.solvers.deflation import rounding
 from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.sparse_latent import Run, search
 from eigenkit.solvers.sparse_pairs import View

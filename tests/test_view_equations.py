@@ -104,5 +104,5 @@ def test_singular_values_are_all_where_as_many_are_asked_for(rank, rng):
     for k in (1, rank - 1, rank, rank + 1, None):
         found = spectral.principal_axes(Centered(X), k, "svd", 1e-10, 100)
         count = rank if k is None else min(k, rank)
-        np.testing.assert_allclose(found.s, s[:count], rtol=1e-9)
-        assert found.V.shape == (4, count)
+        np.testing.assert_allclose(found.eigenvalues, s[:count], rtol=1e-9)
+        assert found.W.shape == (4, count)

@@ -13,7 +13,7 @@ from eigenkit.data import Centered
 from eigenkit.numerics.linalg import Cholesky, fill_upper, orthonormalize, whitener
 from eigenkit.numerics.tolerances import REPAIRABLE, TOLD_APART, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, Report
-from eigenkit.solvers import REGRESSIONS, iterations, krylov, planes, spectral, stages
+from eigenkit.solvers import REGRESSIONS, krylov, planes, spectral, stages
 from eigenkit.solvers.krylov import BLOCK, block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.regression import Directions
 
@@ -80,13 +80,13 @@ def test_conjugate_gradients_run_on_the_smaller_side(shape, rng, monkeypatch):
     pencil = Pencil.state(Centered(X), rng.normal(size=(shape[0], 2)), 1.0)
     sides: list[int] = []
     for name in ("block_cg", "block_cg_mixed"):
-        before = getattr(iterations, name)
+        before = getattr(krylov, name)
 
         def spy(product, B, *given, before=before):
             sides.append(len(B))
             return before(product, B, *given)
 
-        monkeypatch.setattr(iterations, name, spy)
+        monkeypatch.setattr(krylov, name, spy)
     (answer,) = REGRESSIONS["cg"]([pencil], 1e-10, 200)
     Z = pencil.Z.toarray()
     true = np.linalg.solve(Z.T @ Z + np.eye(shape[1]), Z.T @ pencil.H)
@@ -98,7 +98,7 @@ def test_single_precision_is_used_for_one_ridge_or_few_digits(rng, monkeypatch):
     X = sparse.csr_array(rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.6))
     pencil = Pencil.state(Centered(X), rng.normal(size=(60, 2)), 1.0)
     calls: list[str] = []
-    _spied(monkeypatch, iterations, "block_cg_mixed", calls)
+    _spied(monkeypatch, krylov, "block_cg_mixed", calls)
     for alphas, tol, mixed in (
         ([1.0], 1e-10, True),
         ([1.0, 2.0], 1e-10, False),
@@ -322,13 +322,11 @@ def test_residuals_are_those_of_the_answer(error, rng):
 def test_an_axis_of_lanczos_is_measured_against_the_data(rng):
     Z = Centered(rng.normal(size=(80, 60)))
     found = spectral.principal_axes(Z, 3, "lanczos", 1e-4, 100)
-    G = Z.gram()
-    off = np.linalg.norm(G @ found.V - found.V * found.s**2, axis=0).max() / found.s[0] ** 2
+    G, V, s = Z.gram(), found.W, found.eigenvalues
+    off = np.linalg.norm(G @ V - V * s**2, axis=0).max() / s[0] ** 2
     assert found.report.residual == pytest.approx(off, rel=1e-6)
     assert 0 < found.report.residual < 1e-3
-    assert found.report.orthogonality == pytest.approx(
-        np.abs(found.V.T @ found.V - np.eye(3)).max(), abs=1e-13
-    )
+    assert found.report.orthogonality == pytest.approx(np.abs(V.T @ V - np.eye(3)).max(), abs=1e-13)
 
 
 @pytest.mark.parametrize("method", ["gram", "svd", "lanczos"])
@@ -337,9 +335,9 @@ def test_a_spectrum_holds_what_is_asked_for_and_there(method, shape, rng):
     X = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1]))
     for k in (2, 4):
         found = spectral.principal_axes(Centered(X), k, method, 1e-10, 100)
-        assert len(found.s) == min(k, 3)
+        assert len(found.eigenvalues) == min(k, 3)
         true = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
-        np.testing.assert_allclose(found.s, true[: len(found.s)], rtol=1e-8)
+        np.testing.assert_allclose(found.eigenvalues, true[: len(found.eigenvalues)], rtol=1e-8)
 
 
 # -- planes --------------------------------------------------------------------------------

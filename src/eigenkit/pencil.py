@@ -22,16 +22,15 @@ from eigenkit.numerics.linalg import Array
 
 @dataclass(frozen=True)
 class Pencil:
-    """One generalized eigenvalue problem: data Z, target H, ridge alpha.
+    """One generalized eigenvalue problem.
 
-    Use :meth:`state` to make one from raw rows: it centres H, which the equations need. ``ZtH`` is
-    Z'H where that is known already.
+    Use :meth:`state` to make one from raw rows: it centres H, which the equations need.
     """
 
     Z: Data
     H: Any
     alpha: float
-    ZtH: Array | None = None
+    ZtH: Array | None = None  # where that is known already
 
     @classmethod
     def state(cls, Z: Data, H: Any, alpha: float) -> Self:
@@ -68,6 +67,11 @@ class Pencil:
 def damped(ridge: float | Array, V: Array) -> Array:
     """diag(ridge) V."""
     return V * (ridge if np.ndim(ridge) == 0 else np.asarray(ridge)[:, None])
+
+
+def one_number(ridge: float | Array) -> float:
+    """A ridge that is the same for all columns, as a number."""
+    return float(np.ravel(ridge)[0])
 
 
 @dataclass(frozen=True)
@@ -176,18 +180,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """The answer to a pencil: all components with a non-zero eigenvalue.
+    """The answer to a pencil: all components with a non-zero eigenvalue."""
 
-    ``W`` (d x l) is in the units of X. ``basis`` (k x l) relates the scores Z W to the target:
-    H'Z W = basis diag(sqrt(eigenvalues)). ``gram`` (l x l) is W'B W, the products of the scores
-    with each other and the ridge; None where it is the identity, as for every W that solves the
-    pencil.
-    """
-
-    W: Array
+    W: Array  # (d x l) in the units of X
     eigenvalues: Array
-    basis: Array
+    basis: Array  # (k x l) with H'Z W = basis diag(sqrt(eigenvalues)) for the scores Z W
     report: Report = field(compare=False)
+    # W'B W (l x l), the products of the scores with each other and the ridge; None where it is the
+    # identity, as for every W that solves the pencil.
     gram: Array | None = None
 
     def components(self, keep: Any) -> Solution:

@@ -37,20 +37,16 @@ from eigenkit.numerics.tolerances import EPS, grain
 
 @dataclass(frozen=True)
 class Labels:
-    """What a target may know of all the samples.
+    """What a target may know of all the samples."""
 
-    ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
-    factor'factor = Gc'Gc for the local part G of the target (Y itself for most) where that is
-    linear in Y, ``weight`` the weights of the labels (hyperedges), ``one`` what one sample weighs,
-    ``n_rows`` how many samples there are, ``total`` what they weigh together and ``eps`` the
-    precision of Y as it was given. The last three say how much of Y may be rounding, and so what
-    its rank is.
-    """
-
-    degree: Array
+    degree: Array  # column sums of Y over the samples
+    # Any matrix with factor'factor = Gc'Gc for the local part G of the target (Y itself for most),
+    # where that is linear in Y.
     factor: Array
-    weight: Array | float = 1.0
-    one: float = 1.0
+    weight: Array | float = 1.0  # of the labels (hyperedges)
+    one: float = 1.0  # what one sample weighs
+    # How much of Y may be rounding, and so what its rank is, follows from the number of samples,
+    # what they weigh together and the precision of Y as it was given.
     n_rows: int = 0
     total: float = np.inf
     eps: float = EPS
@@ -86,19 +82,15 @@ def _as_it_is(Y: Any, _: Any) -> Any:
 
 @dataclass(frozen=True)
 class Target:
-    """How rows of Y become rows of H: ``finish(local(Y, weight), labels)``.
+    """How rows of Y become rows of H: ``finish(local(Y, weight), labels)``."""
 
-    ``local`` is what a row is by itself, given the weights of the labels; ``finish`` takes the
-    sums over all samples. ``linear`` says that ``finish`` is a product with a matrix: sums of
-    local rows are then all that a stream must know. ``sparse`` says that H has its zeros where Y
-    has them: sparse Y then stays sparse. ``whitened`` says that the singular values of H are all
-    alike, so that only X can tell which of its directions matter.
-    """
-
-    finish: Callable[[Any, Labels], Any]
+    finish: Callable[[Any, Labels], Any]  # takes the sums over all samples
+    # Whether that is a product with a matrix: sums of local rows are all that a stream must know.
     linear: bool
+    # What a row is by itself, given the weights of the labels.
     local: Callable[[Any, Array | float], Any] = _as_it_is
-    sparse: bool = True
+    sparse: bool = True  # H has its zeros where Y has them: sparse Y then stays sparse
+    # The singular values of H are all alike: only X can tell which of its directions matter.
     whitened: bool = False
 
     @property

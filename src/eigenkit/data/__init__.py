@@ -1,20 +1,18 @@
 """Data behind one protocol: solvers multiply, and never ask what kind it is.
 
-:class:`Data` is the protocol. ``Centered(X, weight)`` is dense or sparse data by what X is,
-:class:`CenteredKernel` the features of a kernel. Weights and units stand once, in
-:mod:`eigenkit.data.protocol`, and centring in :mod:`eigenkit.data.centered`; a kind says how to
-multiply, and is known once it is imported here.
+:class:`Data` is the protocol, with weights and units. ``Centered(X, weight)`` is dense or sparse
+data by what X is, :class:`CenteredKernel` the features of a kernel. A kind says how to multiply,
+and is known once it is imported here.
 """
 
 from eigenkit.data.blocked import Blocked
-from eigenkit.data.centered import Centered, Sparse, correlations
-from eigenkit.data.dense import Dense, SideBySide
+from eigenkit.data.centered import Centered, correlations
+from eigenkit.data.dense import SideBySide
 from eigenkit.data.derived import Linked, Rescaled
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.matrices import (
     SAFE_RANGE,
     SCALABLE,
-    SparseRows,
     add_transposed,
     arrays_of,
     as_dense,
@@ -24,6 +22,7 @@ from eigenkit.data.matrices import (
     column_sums,
     constant_columns,
     largest,
+    one_sample,
     project,
     scaled,
     shifted,
@@ -33,8 +32,7 @@ from eigenkit.data.matrices import (
     sum_of_squares,
 )
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
-from eigenkit.data.protocol import Data, one_sample
-from eigenkit.data.targets import SparseTarget, Targets
+from eigenkit.data.protocol import Data, SparseTarget, Targets
 
 __all__ = [
     "SAFE_RANGE",
@@ -43,14 +41,11 @@ __all__ = [
     "Centered",
     "CenteredKernel",
     "Data",
-    "Dense",
     "Linked",
     "LocalPasses",
     "Passes",
     "Rescaled",
     "SideBySide",
-    "Sparse",
-    "SparseRows",
     "SparseTarget",
     "Steady",
     "Survey",

@@ -29,8 +29,7 @@ from eigenkit.data.matrices import (
     sparse_product,
 )
 from eigenkit.data.passes import Passes, Survey, survey_of
-from eigenkit.data.protocol import Data
-from eigenkit.data.targets import Targets
+from eigenkit.data.protocol import Data, Targets
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.numerics.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
@@ -77,18 +76,9 @@ class Columns:
 
 
 class Blocked(Data):
-    """Rows in blocks.
+    """Rows in blocks (X, Y, weight), with the survey of them.
 
-    Parameters
-    ----------
-    passes : Passes
-        Over blocks (X, Y, weight).
-    survey : Survey
-        Of them.
-    one_unit : bool
-        As for :class:`~eigenkit.data.Centered`.
-    bare : Passes, optional
-        Over the same blocks for products that need no Y, which may be left unencoded there.
+    ``bare`` passes are for products that need no Y, which may be left unencoded there.
     """
 
     has_rows = False
@@ -251,12 +241,9 @@ def _gradient(
             continue
         ZV = sparse_product(P, V) if sparse.issparse(P) else P @ V
         ZV -= offset
-        ZV = ZV if r is None else ZV * r[:, None]
+        ZV = scaled(ZV, r)
         square += ZV.T @ ZV
-        gap = ZV
-        if H is not None:
-            gap = ZV - (H.of(Y) if r is None else H.of(Y) * r[:, None])
-        gap = gap if r is None else gap * r[:, None]
+        gap = scaled(ZV if H is None else ZV - scaled(H.of(Y), r), r)
         add_transposed(slope, P, gap)
         drift += gap.sum(axis=0)
     # A view: sent to another process, it leaves the columns of padding behind.
@@ -267,7 +254,7 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
     k = H.shape[1]
     slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
     for P, Y, r in frame.pieces(blocks):
-        U = H.of(Y) if r is None else H.of(Y) * (r * r)[:, None]
+        U = scaled(H.of(Y), None if r is None else r * r)
         add_transposed(slope, P, U)
         drift += U.sum(axis=0)
     return slope, drift
@@ -278,7 +265,7 @@ def _within(blocks: Iterable[Block], H: Targets, diagonal: bool) -> tuple[Array,
     squares, sums = np.zeros(k if diagonal else (k, k)), np.zeros(k)
     for _, Y, weight in blocks:
         rows = H.of(Y)
-        weighted = rows if weight is None else rows * weight[:, None]
+        weighted = scaled(rows, weight)
         squares += np.sum(rows * weighted, axis=0) if diagonal else rows.T @ weighted
         sums += weighted.sum(axis=0)
     return squares, sums
@@ -314,8 +301,7 @@ TALL = 4
 def _triangle(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array:
     """[R T] with as many rows as it takes, and the products of [Z H] with itself.
 
-    ``live`` says which columns of Z are not zero. H may have dependent columns: only Z must have
-    none for the fast way.
+    ``live`` columns of Z are not zero; where they are independent, there is a fast way.
     """
     if live.any() and (found := _by_products(passes, frame, H, live)) is not None:
         return found

@@ -37,11 +37,11 @@ from eigenkit.data.matrices import (
     centered_columns,
     check_finite,
     column_sums,
+    one_sample,
     scaled,
     shifted,
 )
-from eigenkit.data.protocol import Data, one_sample
-from eigenkit.data.targets import SparseTarget
+from eigenkit.data.protocol import Data, SparseTarget
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import BLOCK_RATE, SPARSE_RATE, may_be_dense
 from eigenkit.numerics.linalg import Array, ratio
@@ -55,24 +55,12 @@ SMALLEST_SINGLE = 1e-9
 class Centered(Data):
     """The centred, weighted data matrix Z of the module's docstring.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        Not copied, not changed. NaN and infinity show in the means, and are refused.
-    weight : ndarray of shape (n,), optional
-        Positive row weights.
-    center : bool
-        False takes X as centred already (a factor of a scatter matrix).
-    one_unit : bool
-        Whether one factor must serve all columns, as where their units matter (PCA). So it is
-        anyway with fewer samples than features.
-    n_samples : int, optional
-        The number of samples that such a factor stands for: what is rounding in it follows from
-        that, not from its number of rows (see :meth:`behind` for the other things that count).
+    X is neither copied nor changed; NaN and infinity show in the means, and are refused. Weights
+    are positive. ``center=False`` takes X as centred already: a factor of a scatter matrix, for
+    which :meth:`behind` says what is known of the rows. ``n_samples`` of them stand behind it: what
+    is rounding follows from that. ``one_unit`` is for where the units of columns matter (PCA), so
+    that one factor must serve all; so it is anyway with fewer samples than features.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> Z = Centered(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> Z.toarray()
     array([[-1.,  0.],

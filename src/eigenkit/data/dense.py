@@ -36,10 +36,8 @@ READING = 8
 
 
 class SideBySide:
-    """Arrays with the same rows as if they were one: blocks of its rows are arrays.
-
-    So that several views need not be copied into one table as large as all of them.
-    """
+    """Views with the same rows as if they were copied into one table, of whose rows blocks are
+    arrays."""
 
     def __init__(self, views: list[np.ndarray]) -> None:
         self.views = views
@@ -129,8 +127,8 @@ class Dense(Centered):
     ) -> Iterator[tuple[slice, Array]]:
         """Row slices and blocks of P among a part of the rows, in float64.
 
-        Where P is X and no ``size`` (in bytes) is asked for, the part is one block. Otherwise all
-        blocks share one piece of memory: a block is gone when the next one comes.
+        One, where P is X and no ``size`` (in bytes) is asked for. Otherwise all blocks share one
+        piece of memory: a block is gone when the next one comes.
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
         X = self.X

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.protocol import Data, one_sample
+from eigenkit.data.matrices import one_sample
+from eigenkit.data.protocol import Data
 from eigenkit.numerics.costs import BLOCK_RATE, may_be_dense
 from eigenkit.numerics.linalg import Array
 
@@ -19,9 +20,8 @@ BLOCK = 128
 class Rescaled(Data):
     """Z diag(factor), for other data Z: factors are taken on the short side of every product.
 
-    In the units of X that is (X - mean) / std, times ``unit`` where the numbers are so large or
-    small that their squares would leave the range of floating point. ``squares`` is the diagonal
-    of Z'Z.
+    In the units of X that is (X - mean) / std, times ``unit`` where squares would leave the range
+    of floating point. ``squares`` is the diagonal of Z'Z.
     """
 
     unit: float
@@ -38,10 +38,7 @@ class Rescaled(Data):
 
     @classmethod
     def of(cls, Z: Data, scale: bool, squares: Array, freedom: float | None = None) -> Rescaled:
-        """One unit for all columns; ``scale`` divides each by its standard deviation instead.
-
-        Some of the rows of Z have fewer degrees of ``freedom`` than all of them.
-        """
+        """One unit for all columns, or with ``scale`` standard deviations (of this freedom)."""
         units, still = Z.units, Z.constant | (squares <= 0)
         if scale:
             freedom = Z.freedom if freedom is None else freedom

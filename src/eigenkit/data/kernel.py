@@ -12,32 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenkit.data.matrices import SAFE_RANGE, column_sums, largest
-from eigenkit.data.protocol import Data, one_sample
-from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
+from eigenkit.data.matrices import SAFE_RANGE, column_sums, largest, one_sample
+from eigenkit.data.protocol import Data
+from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.numerics.tolerances import EPS
 
 
 class CenteredKernel(Data):
     """The features of samples, known by the centred and weighted kernel matrix Kc = Z Z'.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric.
-    weight : array of shape (n,), optional
-        Positive row weights.
-    rounding : float
-        Eigenvalues up to this may come from the rounding of the numbers that the kernel was
-        computed from.
-    eps : float
-        The precision of K.
-    overwrite : bool
-        Whether the memory of K may be used for the result.
+    K (n x n) is symmetric, of the precision ``eps``, and with ``overwrite`` its memory may be used
+    for the result; weights are positive. Eigenvalues up to ``rounding`` may come from the rounding
+    of the numbers that K was computed from.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = np.array([[1.0], [3.0], [5.0]])
     >>> CenteredKernel(X @ X.T).K
     array([[ 4.,  0., -4.],
@@ -95,7 +82,11 @@ class CenteredKernel(Data):
 
     def inner(self, V: Array, W: Array) -> Array:
         """V'Kc W."""
-        return V.T @ self.matmat(W)
+        return np.asarray(self._dual(V).T @ self.matmat(W))
+
+    def _dual(self, V: Array) -> Array:
+        """The coefficients of directions, below which there may be scores (:class:`Scored`)."""
+        return V[: len(self.K)]
 
     def norm(self, V: Array) -> float:
         """The norm of the scores Kc V: the root of tr V'Kc V would have half of the digits."""
@@ -120,11 +111,9 @@ class CenteredKernel(Data):
         return alpha * self.unit
 
     def to_X(self, W: Array) -> Array:
-        """Dual coefficients for rows k(x, X) as they are: diag(r) W, in the units of K.
-
-        Without what rounding has left of W along r, which is zero to the equations.
-        """
-        r = np.ones(len(W)) if self.r is None else self.r
+        """Dual coefficients for rows k(x, X) as they are: diag(r) W, in the units of K."""
+        W, r = self._dual(W), np.ones(len(self.K)) if self.r is None else self.r
+        # Without what rounding has left of W along r, which is zero to the equations.
         return self.weighted((W - np.outer(r / self.total, r @ W)) * self.unit)
 
     def from_X(self, W: Array) -> Array:
@@ -138,13 +127,6 @@ class CenteredKernel(Data):
 
     # -- decompositions ----------------------------------------------------------------
 
-    def triplets(self) -> tuple[Array, Array, Array]:
-        """U, s and V = U / s of Kc = U diag(s^2) U', without what is rounding."""
-        squares, U = eigenpairs(self.K)
-        keep = squares > self.noise(squares.max(initial=0.0))
-        s, U = np.sqrt(squares[keep]), U[:, keep]
-        return U, s, U / s
-
     def worst_rounding(self) -> float:
         """The same for all directions."""
         return self.noise(0.0)
@@ -154,11 +136,10 @@ class CenteredKernel(Data):
         return np.asarray((self.noise(0.0) + ridge) * self._squared_lengths(V))
 
     def _squared_lengths(self, V: Array) -> Array:
-        return np.asarray(np.einsum("ij,ij->j", V, self.matmat(V)))
+        return np.asarray(np.einsum("i...,i...->...", self._dual(V), self.matmat(V)))
 
     def noise(self, largest: float) -> float:
-        """Eigenvalues up to this are rounding, of entries as large as before centring, or of the
-        samples.
+        """Eigenvalues up to this are rounding, of the samples or of entries before centring.
 
         The kernel, its means and two centrings round every entry about 8 times. Together these
         errors are a random matrix, whose norm is hardly ever above 2 * 8 sqrt(n) roundings; the
@@ -183,8 +164,8 @@ class CenteredKernel(Data):
 class Scored(CenteredKernel):
     """A kernel whose directions carry their scores: n dual coefficients above n scores.
 
-    Sums of directions have the sums of their scores, so a loop that only combines directions
-    multiplies by the kernel once for each new one, and never for an inner product.
+    A loop that only combines directions, and so their scores, multiplies by the kernel once for
+    each new one, and never for an inner product.
     """
 
     def __init__(self, kernel: CenteredKernel) -> None:
@@ -199,17 +180,6 @@ class Scored(CenteredKernel):
         """The direction Z'U, with its scores Kc U."""
         return np.concatenate([U, self.K @ U])
 
-    def inner(self, V: Array, W: Array) -> Array:
-        """U'(Z W) for V = Z'U."""
-        return np.asarray(V[: len(self.K)].T @ self.matmat(W))
-
     def norm(self, V: Array) -> float:
         """The length of all directions together."""
         return float(np.sqrt(max(float(np.sum(self._squared_lengths(V))), 0.0)))
-
-    def to_X(self, W: Array) -> Array:
-        """The dual coefficients alone, for rows k(x, X)."""
-        return super().to_X(W[: len(self.K)])
-
-    def _squared_lengths(self, V: Array) -> Array:
-        return np.asarray(np.einsum("i...,i...->...", V[: len(self.K)], self.matmat(V)))

@@ -76,6 +76,17 @@ def column_sums(X: Any, weight: Array | None = None) -> Array:
     return np.asarray((np.ones(X.shape[0]) if weight is None else weight) @ X)
 
 
+def one_sample(weight: Array | None) -> float:
+    """What one sample weighs: degrees of freedom are the total weight less this.
+
+    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
+    the rows: a sample weighs their mean, and the unit of the weights does not matter.
+    """
+    if weight is None or np.all(weight == np.rint(weight)):
+        return 1.0
+    return float(weight.mean())
+
+
 def constant_columns(X: Any) -> np.ndarray:
     """Which columns hold numbers that are all equal up to rounding."""
     if sparse.issparse(X) and X.has_canonical_format:
@@ -97,10 +108,9 @@ def _flat(X: Any) -> np.ndarray:
 def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Array]:
     """The (weighted) column means of Y, and Y without them.
 
-    A column whose numbers are equal up to rounding becomes exactly zero: so whether it varies can
-    be asked by comparing with zero, and nothing that follows (whitening above all) makes a
-    variable out of rounding. The means are subtracted twice, as the first carry the rounding of
-    sums of numbers far from zero.
+    A column whose numbers are equal up to rounding becomes exactly zero, so that nothing that
+    follows (whitening above all) makes a variable out of rounding. The means are subtracted twice,
+    as the first carry the rounding of sums of numbers far from zero.
     """
     total = float(len(Y) if weight is None else weight.sum())
     mean = column_sums(Y, weight) / total
@@ -117,10 +127,7 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
 
 
 def check_finite(name: str, X: Any, *, gaps: bool = False) -> None:
-    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms.
-
-    With ``gaps`` dense X may hold NaN.
-    """
+    """Refuse infinity, and NaN unless dense X may have ``gaps``: a finite sum has finite terms."""
     values = X.data if sparse.issparse(X) else np.asarray(X)
     if values.size == 0 or values.dtype.kind != "f":
         return
@@ -165,10 +172,7 @@ def moved(P: Array, shift: Array | None, m: Array | None, own: slice = slice(Non
 
 
 def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
-    """X - 1 shift', stored where X is and in the rest of the columns with a shift.
-
-    For columns that are nearly full; a shift of zero leaves a column as it is.
-    """
+    """X - 1 shift', stored where X is and in all of the columns whose shift is not zero."""
     out = sparse.csr_array((X.data - shift[X.indices], X.indices, X.indptr), shape=X.shape)
     count = np.bincount(X.indices, minlength=X.shape[1])
     gaps = np.flatnonzero((shift != 0) & (count < X.shape[0]))
@@ -212,11 +216,8 @@ def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 def sparse_labels(Y: Array) -> sparse.csr_array | None:
-    """A dense matrix of labels as a sparse one; None where that is not worth it.
-
-    Block by block: what is compared stays in the cache, and where too many numbers are not zero
-    the rest is not looked at.
-    """
+    """A dense matrix of labels, read in blocks that stay in the cache, as a sparse one; None where
+    that is not worth it, as soon as that is known."""
     n, k = Y.shape
     if k < MANY_COLUMNS:
         return None
@@ -242,10 +243,9 @@ def sparse_labels(Y: Array) -> sparse.csr_array | None:
 class SparseRows:
     """Products with a CSR matrix and with its transpose, in threads over blocks of rows.
 
-    Every row of a product is computed by one thread in one order, so the number of threads
-    does not change a bit of the result. The transpose is kept as CSR too once it is used:
-    that is as fast as the matrix itself, for one more copy of the non-zeros. Products with
-    float32 blocks are made in float32, from a copy of the numbers in that precision.
+    Every row of a product is computed by one thread in one order, so their number does not change a
+    bit of the result. The transpose is kept as CSR too once it is used, as that is as fast as the
+    matrix itself, and so is a copy in float32, for products with blocks of that precision.
     """
 
     X: sparse.csr_array

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.matrices import BLOCK_BYTES, row_slices
+from eigenkit.data.matrices import BLOCK_BYTES, moved, row_slices
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead, available, merged, one_blas_thread, tree_sum
 from eigenkit.numerics.tolerances import precision
@@ -29,7 +29,8 @@ SAMPLED = 256
 # Of all columns: means, sums of squares, the smallest and largest numbers, and the filled weight.
 OfColumns = tuple[Array, Array, Array, Array, Array]
 
-# The number of rows of a block, and checksums.
+# The number of rows of a block, a checksum of some numbers of X and the weights, and one of Y (None
+# in a pass without Y).
 Mark = tuple[int, int, int | None]
 
 
@@ -38,10 +39,8 @@ class Passes(ABC):
 
     @abstractmethod
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """The sum over all parts of ``function(blocks of the part, *shared)``.
-
-        The function must depend on nothing else: it may run in another process, and again.
-        """
+        """The sum over all parts of ``function(blocks of the part, *shared)``, which must depend on
+        nothing else: it may run in another process, and again."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +81,10 @@ class Steady(Passes):
 
 @dataclass(frozen=True)
 class Marks:
-    """For every block its number of rows, a checksum of some numbers of X and the weights, and one
-    of Y (None in a pass without Y).
-
-    ``complete`` is False where a function did not ask for all blocks.
-    """
+    """What is compared of the blocks of two passes."""
 
     blocks: tuple[Mark, ...]
-    complete: bool = True
+    complete: bool = True  # False where a function did not ask for all blocks
 
     def merge(self, other: Marks) -> Marks:
         return Marks(self.blocks + other.blocks, self.complete and other.complete)
@@ -103,17 +98,17 @@ class Marks:
                 "give blocks that are the same in every pass."
             )
         pairs = zip(self.blocks, later.blocks, strict=False)
-        changed = [i for i, pair in enumerate(pairs) if _differ(*pair)]
+        changed = [
+            i
+            for i, ((*X, y), (*Z, z)) in enumerate(pairs)
+            if X != Z or (None not in (y, z) and y != z)
+        ]
         if changed or len(self.blocks) != len(later.blocks):
             which = changed[0] if changed else min(len(self.blocks), len(later.blocks))
             raise ValueError(
                 f"block {which} of X holds other numbers in a later pass than in the first: give "
                 "blocks that are the same in every pass (for a shuffled source, with a fixed seed)."
             )
-
-
-def _differ(a: Mark, b: Mark) -> bool:
-    return a[:2] != b[:2] or (None not in (a[2], b[2]) and a[2] != b[2])
 
 
 def _marked(blocks: Iterable[Any], function: Callable[..., Any], *shared: Any) -> tuple[Any, Marks]:
@@ -152,12 +147,9 @@ def _some(A: Any) -> bytes:
 
 @dataclass(frozen=True)
 class LocalPasses(Passes):
-    """Passes in threads of this process.
+    """Passes in threads of this process."""
 
-    ``parts`` gives an iterable of parts whenever it is called; a part is an iterable of blocks.
-    """
-
-    parts: Callable[[], Iterable[Iterable[Any]]]
+    parts: Callable[[], Iterable[Iterable[Any]]]  # each is an iterable of blocks
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         with one_blas_thread:
@@ -170,25 +162,20 @@ class LocalPasses(Passes):
 
 @dataclass(frozen=True)
 class Survey:
-    """Counts, means, squares and ranges of columns; two of them merge.
-
-    ``mean`` and ``squares`` (sums of w x^2) are weighted, ``low`` and ``high`` are the smallest
-    and largest numbers, ``filled`` the weight of the rows in which a column holds something,
-    ``eps`` the least precision of a block.
-    """
+    """Counts, means, squares and ranges of columns; two of them merge."""
 
     n_rows: int
     n_stored: int
     total: float
     counted: bool
-    mean: Array
-    squares: Array
-    low: Array
-    high: Array
-    filled: Array
+    mean: Array  # weighted, as are the squares
+    squares: Array  # sums of w x^2
+    low: Array  # the smallest number
+    high: Array  # and the largest
+    filled: Array  # the weight of the rows in which a column holds something
     is_sparse: bool
     squared_rows: float
-    eps: float
+    eps: float  # the least precision of a block
 
     @classmethod
     def of(cls, X: Any, weight: Array | None, m: Array | None = None) -> Survey:
@@ -263,9 +250,7 @@ def _numbers(X: Any, m: Array | None, room: Array) -> Array:
         return np.asarray(X)
     P = room[: len(X)]
     P[:] = X
-    if m is not None:
-        P *= m
-    return P
+    return moved(P, None, m)
 
 
 def _of_sparse(X: Any, weight: Array | None, m: Array | None, total: float) -> OfColumns:

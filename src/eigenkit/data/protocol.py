@@ -8,7 +8,10 @@ methods is that of the kernel methods too. Row weights and the units of columns 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,13 @@ from scipy import sparse
 from eigenkit.data.matrices import (
     SAFE_RANGE,
     SCALABLE,
+    SparseRows,
     centered_columns,
     check_size,
+    constant_columns,
+    scaled,
     sum_of_squares,
 )
-from eigenkit.data.targets import SparseTarget
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
@@ -34,80 +39,38 @@ from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
 
 
-def one_sample(weight: Array | None) -> float:
-    """What one sample weighs: degrees of freedom are the total weight less this.
-
-    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
-    the rows: a sample weighs their mean, and the unit of the weights does not matter.
-    """
-    if weight is None or np.all(weight == np.rint(weight)):
-        return 1.0
-    return float(weight.mean())
-
-
 class Data:
     """Centred, weighted data Z (n x d).
 
     A kind sets the attributes down to ``n_samples`` and defines ``matmat``, ``rmatmat`` and
     ``seconds_for_passes``; that is enough for an iterative solver. Everything else has a default,
     which a kind replaces where it knows better, or can do more.
-
-    Attributes
-    ----------
-    shape : (n, d)
-    weight : array of shape (n,) or None
-        Row weights w; ``total`` is their sum, ``freedom`` that less one sample.
-    r : array of shape (n,) or None
-        The roots of the weights.
-    one : float
-        What one sample weighs, see :func:`one_sample`.
-    mean : array of shape (d,)
-        Of the rows of X, in its units.
-    constant : array of bool, of shape (d,)
-        Columns that do not vary.
-    n_samples : int
-        How many samples stand behind the rows: what is rounding follows from that.
-    unit : float or array of shape (d,)
-        What the columns of X were multiplied by, so that squares neither overflow nor vanish.
-    m : array of shape (d,), or None
-        The same for every column, and zero for constant ones: Z has the columns of X diag(m).
-        None for 1.
-    eps : float
-        The precision of the numbers as they were given: their distance at 1.
-    decomposable : bool
-        Whether Z itself may be decomposed; its Gram matrices have half of its digits.
-    fast_in_single : bool
-        Whether products with float32 are offered.
-    has_rows : bool
-        Whether vectors with one entry per row fit in memory, and products with them are offered.
-    products : str
-        What makes the products: "BLAS", "compiled" or "scipy".
-    threads : context manager
-        Enter this while making several products in a row.
-    plain : bool
-        Whether directions are columns of d numbers, with the inner products of those.
-    names_constant : bool
-        Whether to warn of constant columns; not for sparse X, where unused words are common.
     """
 
-    shape: tuple[int, int]
-    weight: Array | None
-    r: Array | None = None
-    one: float = 1.0
-    total: float
-    mean: Array
-    constant: np.ndarray
-    n_samples: int
+    shape: tuple[int, int]  # (n, d)
+    weight: Array | None  # row weights w
+    total: float  # their sum
+    mean: Array  # (d,) of the rows of X, in its units
+    constant: np.ndarray  # (d,) columns that do not vary
+    n_samples: int  # that stand behind the rows: what is rounding follows from that
+    r: Array | None = None  # the roots of the weights
+    one: float = 1.0  # what one sample weighs, see one_sample
+    eps: float = EPS  # the precision of the numbers as they were given: their distance at 1
+    # What the columns of X were multiplied by, so that squares neither overflow nor vanish; one
+    # number, or (d,).
     unit: float | Array = 1.0
+    # The same for every column, and zero for constant ones: Z has the columns of X diag(m).
     m: Array | None = None
-    eps: float = EPS
+    # Whether Z itself may be decomposed; its Gram matrices have half of its digits.
     decomposable: bool = False
-    fast_in_single: bool = False
+    fast_in_single: bool = False  # whether products with float32 are offered
+    # Whether vectors with one entry per row fit in memory, and products with them are offered.
     has_rows: bool = True
-    plain: bool = True
+    plain: bool = True  # whether directions are d numbers, with the inner products of those
+    # Whether to warn of constant columns; not for sparse X, where unused words are common.
     names_constant: bool = True
-    products: str = "BLAS"
-    threads: AbstractContextManager[Any] = nullcontext()
+    products: str = "BLAS"  # what makes them: this, "compiled" or "scipy"
+    threads: AbstractContextManager[Any] = nullcontext()  # held for several products in a row
 
     # -- products ----------------------------------------------------------------------
 
@@ -224,10 +187,8 @@ class Data:
 
     @property
     def units(self) -> Array:
-        """The unit of every column, constant or not.
-
-        Where they are all the same, singular values of Z are those of X times the first.
-        """
+        """The unit of every column, constant or not; where they are all the same, singular values
+        of Z are those of X times the first."""
         return np.broadcast_to(self.unit, self.shape[1:])
 
     def weighted(self, U: Array) -> Array:
@@ -252,6 +213,12 @@ class Data:
         """Whether Z'Z is the Gram matrix to work with, and not Z Z': the smaller one is."""
         return self.shape[1] < self.shape[0] or not self.has_rows
 
+    def smaller(self) -> tuple[int, Callable[[Array], Array], Callable[[], float]]:
+        """The order of the smaller of Z'Z and Z Z', products with it, and what it costs."""
+        if self.primal:
+            return self.shape[1], self.normal, self.seconds_for_gram
+        return self.shape[0], self.dual_normal, self.seconds_for_outer
+
     def smaller_gram(self) -> Array:
         """Z'Z or Z Z', whichever is smaller."""
         return self.gram() if self.primal else self.outer()
@@ -265,10 +232,9 @@ class Data:
         return largest * EPS * max(self.n_samples, *self.shape)
 
     def grain(self, squares: Array | None = None) -> Array | float:
-        """The lengths of columns of Z that rounding of the input alone can produce.
+        """The lengths of columns of Z that rounding of the input alone can produce; 0: unknown.
 
-        ``squares`` is the diagonal of Z'Z, where that is known. See
-        :func:`eigenkit.numerics.tolerances.grain`; 0 where nothing is known of it.
+        ``squares`` is the diagonal of Z'Z, where that is known (see ``tolerances.grain``).
         """
         return 0.0
 
@@ -293,13 +259,10 @@ class Data:
         return np.asarray(along(V, self.grain()) ** 2 + along(V, np.sqrt(ridge)) ** 2)
 
     def triplets(self) -> tuple[Array, Array, Array]:
-        """U, s, V with Z V = U diag(s), without the singular values that are rounding.
-
-        Where Z is not decomposable: from the smaller of its two Gram matrices, which resolves
-        singular values down to about 1e-8 of the largest only.
-        """
-        if self.decomposable:
+        """U, s, V with Z V = U diag(s), without the singular values that are rounding."""
+        if self.decomposable and self.plain:
             return truncated_svd(self.toarray(), self.n_samples, self.grain())
+        # A Gram matrix resolves singular values down to about 1e-8 of the largest only.
         squares, vectors = eigenpairs(self.smaller_gram())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
@@ -326,3 +289,108 @@ class Data:
     def seconds_for_outer(self) -> float:
         """Z Z'."""
         return float("inf")
+
+
+# -- targets that are no arrays: rows that pass by in blocks, and sparse labels -------------
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The target H (n x k), whose rows are made from those of Y when they pass by."""
+
+    rows: Callable[[Array], Array]  # of Y, unweighted
+    shape: tuple[int, int]
+    varies: bool = True  # whether they differ at all
+    turn: Array | None = None  # what they are multiplied with
+
+    def __matmul__(self, T: Array) -> Targets:
+        turn = T if self.turn is None else self.turn @ T
+        return replace(self, shape=(self.shape[0], T.shape[1]), turn=turn)
+
+    def any(self, axis: None = None, out: None = None) -> bool:
+        """Whether H, centred, is not zero."""
+        return self.varies
+
+    def of(self, Y: Array) -> Array:
+        H = self.rows(Y)
+        return H if self.turn is None else H @ self.turn
+
+
+class SparseTarget:
+    """H = diag(r) (S - 1 mean') for sparse S (n x k) and weights r^2, with mean the weighted mean.
+
+    H is never formed, unless by ``np.asarray``. A column of S without variance is left out, as
+    :func:`centered_columns` does it.
+
+    >>> H = SparseTarget(sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0]])))
+    >>> H @ np.eye(2)
+    array([[ 0.5,  0. ],
+           [-0.5,  0. ]])
+    """
+
+    __array_ufunc__ = None  # products with arrays are made here
+
+    def __init__(self, S: sparse.csr_array, weight: Array | None = None) -> None:
+        constant = constant_columns(S)
+        if constant.any():
+            S = scaled(S, columns=np.where(constant, 0.0, 1.0))
+        self.S, self.weight = S, weight
+        self.shape: tuple[int, int] = S.shape
+        self.total = float(S.shape[0] if weight is None else weight.sum())
+        self.mean = self.sums / self.total
+
+    @cached_property
+    def _rows(self) -> SparseRows:
+        """S for products; its transpose is made once, not for each of them."""
+        return SparseRows(self.S)
+
+    def counted(self) -> sparse.csr_array:
+        """diag(r^2) S: what sums over the samples are made of."""
+        return scaled(self.S, rows=self.weight)
+
+    @property
+    def sums(self) -> Array:
+        """The weighted sums of the columns of S."""
+        counted = self.counted()
+        return np.asarray(np.bincount(counted.indices, counted.data, self.shape[1]), np.float64)
+
+    def any(self, axis: None = None, out: None = None) -> bool:
+        """Whether any column varies."""
+        return bool(np.any(self.S.data))
+
+    def __matmul__(self, T: Array) -> Array:
+        product = self._rows @ T
+        product -= self.mean @ T
+        return self._weighted(product)
+
+    @property
+    def T(self) -> _Transposed:
+        """H', for products."""
+        return _Transposed(self)
+
+    def column_squares(self) -> Array:
+        """The sums of squares of the columns of H."""
+        squares = np.bincount(self.S.indices, self.counted().data * self.S.data, self.shape[1])
+        return np.asarray(squares - self.total * self.mean**2)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self._weighted(self.S.toarray() - self.mean)
+
+    def _weighted(self, U: Array) -> Array:
+        return U if self.weight is None else U * np.sqrt(self.weight)[:, None]
+
+
+@dataclass(eq=False)
+class _Transposed:
+    """H' = (S - 1 mean')' diag(r)."""
+
+    H: SparseTarget
+    __array_ufunc__ = None
+
+    def __matmul__(self, U: Any) -> Array:
+        if U is self.H:
+            G = (U.S.T @ U.counted()).toarray()
+            return np.asarray(G - np.outer(U.total * U.mean, U.mean))
+        U = self.H._weighted(U)
+        product = self.H._rows.T @ U
+        return np.asarray(product - np.outer(self.H.mean, U.sum(axis=0)))

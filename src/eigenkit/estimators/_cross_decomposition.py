@@ -20,8 +20,7 @@ from eigenkit.numerics.linalg import Array, whitener
 from eigenkit.pencil import Report
 from eigenkit.shell import UNCHANGED, check_at_most, shown
 from eigenkit.solvers.covariance import largest_covariances
-from eigenkit.solvers.cross_products import rescaled
-from eigenkit.solvers.deflation import Components, FindPair, decompose
+from eigenkit.solvers.deflation import Components, FindPair, decompose, rescaled
 
 NOTHING_SHARED = "X'y is zero up to rounding: X and y have nothing in common."
 TOO_FAR_APART = (

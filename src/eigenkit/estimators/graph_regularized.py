@@ -34,6 +34,7 @@ from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import Kernel
 from eigenkit.moments import GraphRows, Rows, SparseGraphRows
+from eigenkit.moments.graph import incidence, laplacian, root
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
@@ -42,7 +43,6 @@ from eigenkit.shell import (
     checked,
     what_is,
 )
-from eigenkit.solvers.graph import incidence, laplacian, root
 
 WEIGHTS = ("heat", "uniform")
 

@@ -22,8 +22,7 @@ from eigenkit.numerics.tolerances import EXACT
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import take_parameters
 from eigenkit.solvers import Choice, Settings
-from eigenkit.solvers.cross_products import CrossProducts, gram_pays
-from eigenkit.solvers.deflation import decompose
+from eigenkit.solvers.deflation import CrossProducts, decompose, gram_pays
 from eigenkit.targets import TARGETS
 
 

@@ -237,9 +237,7 @@ class PCA(SkipsGaps, Projection):
         check_at_most("n_components", k, min(problem.n_rows, self.n_features_in_), sizes)
         if settings.solver == "nipals":
             return axes_with_gaps(problem, settings)
-        found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
-        basis = np.empty((0, len(found.s)))
-        return Solution(found.V, found.s, basis, found.report)
+        return principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
 
     # -- keeping -----------------------------------------------------------------------
 

@@ -30,8 +30,7 @@ from eigenkit.shell import (
     take_parameters,
 )
 from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
-from eigenkit.solvers.cross_products import rescaled
-from eigenkit.solvers.deflation import sparse_pair
+from eigenkit.solvers.deflation import rescaled, sparse_pair
 
 MODES = ("regression", "canonical")
 

@@ -14,13 +14,7 @@ from eigenkit.kernels.checks import (
     landmark_map,
     pivots,
 )
-from eigenkit.kernels.functions import (
-    KERNELS,
-    Kernel,
-    KernelRows,
-    PrecomputedKernel,
-    rounding,
-)
+from eigenkit.kernels.functions import KERNELS, Kernel, KernelRows, PrecomputedKernel, rounding
 
 __all__ = [
     "KERNELS",

@@ -105,9 +105,6 @@ def pivots(
     Of samples with equal residuals one is a candidate, so that copies of samples leave the
     pivots as they are.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> K = np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
     >>> pivots(lambda index: K[:, index], K.diagonal(), 3)
     array([0, 2])
@@ -161,8 +158,7 @@ def _pivots_in_block(
 def landmark_map(K: Array, name: str = "kernel", least: float = 0.0) -> Array:
     """N such that the rows ``k(x, L) @ N`` are features of x, for the kernel K of landmarks L.
 
-    N N' is the pseudoinverse of K: inner products with landmarks are exact. Eigenvalues up to
-    ``least`` are rounding of the landmarks.
+    N N' = K^+: inner products with landmarks are exact. Eigenvalues up to ``least`` are rounding.
     """
     values, V = eigenpairs(K)
     refuse_negative(values[-1], values[0], name)

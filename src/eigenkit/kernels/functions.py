@@ -1,11 +1,8 @@
 """Kernels as functions of two samples, and how far the rounding of samples changes them.
 
-A kernel is an inner product k(x, z) = phi(x)'phi(z) of features that are never formed. With
-row weights w (r = sqrt(w), s = sum(w)) the centred, weighted features and their kernel are
-
-    Z = diag(r) (Phi - 1 mean'),    Z Z' = diag(r) (I - 1 w'/s) K (I - w 1'/s) diag(r)
-
-and a direction Z'A of the feature space gives a new sample x the score
+A kernel is an inner product k(x, z) = phi(x)'phi(z) of features that are never formed. With the
+centred features Z of :mod:`eigenkit.data.kernel`, row weights w, r = sqrt(w) and s = sum(w), a
+direction Z'A gives a new sample x the score
 
     (phi(x) - mean)' Z'A = (k(x, X) - w'K/s) diag(r) A        wherever r'A = 0
 
@@ -245,10 +242,7 @@ class PrecomputedKernel:
 
 
 class KernelRows:
-    """Rows k(x, X_fit) of new samples, evaluated as they are asked for.
-
-    Has the shape, dtype and row slices of a matrix, which is all that a projection needs.
-    """
+    """Rows k(x, X_fit) of new samples, evaluated when a projection asks for slices of them."""
 
     dtype = np.dtype(np.float64)
 
@@ -283,17 +277,13 @@ def rounding(kernel: Kernel, X: Any, K: Array, weight: Array) -> float:
             moves = weight * _moves(kernel, X, step(eps) / 2)
             found = float(np.max(moves) if name == "laplacian" else np.sum(moves))
         if name in ("rbf", "chi2", "laplacian") and found > eps * len(K):
-            # Else the kernel's own rounding is larger.
+            # Else the kernel's own rounding is larger. Samples that are far apart stay far apart.
             found = min(found, _change(K, weight, found, squared=name != "laplacian"))
     return found if np.isfinite(found) else 0.0
 
 
 def _change(K: Array, weight: Array, square: float, *, squared: bool) -> float:
-    """How much K = exp(-u) changes, as a matrix, if features move so far.
-
-    u, or its root where it is ``squared``, changes by no more than the features move: samples that
-    are far apart stay far apart.
-    """
+    """How much K = exp(-u) changes, as a matrix, if u (or its root) does as the features move."""
     u = -np.log(np.maximum(K, np.finfo(np.float64).tiny))
     change = K * (np.sqrt(square / weight.sum() * u) * 2 if squared else square)
     np.fill_diagonal(change, 0.0)

@@ -64,11 +64,11 @@ class Blocks(ABC):
         return values
 
 
+@dataclass(frozen=True)
 class _Classes:
     """Distinct values, which can be put together."""
 
-    def __init__(self, values: np.ndarray) -> None:
-        self.values = values
+    values: np.ndarray
 
     def merge(self, other: _Classes) -> _Classes:
         if (self.values.dtype.kind in NUMBERS) != (other.values.dtype.kind in NUMBERS):
@@ -86,19 +86,13 @@ def _classes(blocks: Iterable[Any]) -> _Classes | None:
 
 @dataclass(frozen=True)
 class BlockedRows:
-    """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are.
+    """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are."""
 
-    ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others, and
-    ``bare`` for those without Y.
-    ``sparse_passes`` says that X is sparse, and can be passed over as often as needed.
-    ``small`` states the problem on the triangle of the rows, for solvers that need rows.
-    """
-
-    first: Passes
-    passes: Passes
-    bare: Passes
-    small: bool = False
-    sparse_passes: bool = False
+    first: Passes  # for the first pass, in which the rows are checked
+    passes: Passes  # for the others
+    bare: Passes  # for those without Y
+    small: bool = False  # the problem on the triangle of the rows, for solvers that need rows
+    sparse_passes: bool = False  # X is sparse, and can be passed over as often as needed
     whole: ClassVar[Rows | None] = None
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
@@ -163,9 +157,7 @@ def _gathered(blocks: Iterable[Block]) -> list[tuple[Any, ...]]:
 
 
 def _triangle(pencil: Pencil, factor: Array) -> tuple[Array, Array]:
-    """Fewer rows of X and H with the same products, for a ``factor`` with factor'factor = H'H.
-
-    X is centred, in its own units, and zero where it is constant.
+    """Fewer rows of X (centred, in its units) and H with the same products; factor'factor = H'H.
 
     A triangle that comes from products of rows knows lengths to half of their digits. The columns
     of H F are orthonormal, so that only the part which Z does not explain is affected. Taken of H
@@ -183,15 +175,12 @@ def _triangle(pencil: Pencil, factor: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class TargetRows:
-    """Rows of H from rows of Y, given the sums over all.
-
-    Centred before they are finished where the target is linear. Others would take a pass of
-    their own for their ``mean``, which products with centred Z can do without.
-    """
+    """Rows of H from rows of Y, given the sums over all."""
 
     target: Target
     labels: Labels
-    center: Array | float
+    center: Array | float  # subtracted before they are finished where the target is linear
+    # Of others: it would take a pass of its own, which products with centred Z can do without.
     mean: Array | float = 0.0
 
     def __call__(self, Y: Array) -> Array:

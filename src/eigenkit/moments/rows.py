@@ -5,7 +5,6 @@ See the docstring of the package for what a stream keeps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,17 +67,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of data: X and Y (n x k), both dense or CSR, and weights or None.
+    """Rows of data; problems are stated on those of positive weight (:meth:`positive`)."""
 
-    Problems are stated on rows of positive weight (:meth:`positive`).
-
-    ``fade`` holds what is left of each row in a stream that forgets, as a factor.
-    """
-
-    X: Any
+    X: Any  # dense or CSR, as is Y (n x k)
     Y: Any
     weight: Array | None
-    fade: Array | None = None
+    fade: Array | None = None  # what is left of each row in a stream that forgets, as a factor
 
     @property
     def n_rows(self) -> int:
@@ -114,10 +108,8 @@ class Rows:
         return replace(self, X=self.X[index], Y=self.Y[index], weight=weight, fade=fade)
 
     def compact(self) -> Rows:
-        """The same rows as they are kept: labels in bytes where they are zeros and ones.
-
-        All in the order that files keep: other orders of the same numbers may round otherwise.
-        """
+        """The same rows as they are kept: small labels in bytes, and all in the order of files, as
+        other orders of the same numbers may round otherwise."""
         with np.errstate(invalid="ignore"):
             small = self.Y.astype(np.uint8)
         Y = small if np.array_equal(small, self.Y) else self.Y
@@ -181,11 +173,8 @@ class Rows:
         return Y if found is None else found
 
     def occurring(self) -> tuple[Rows, np.ndarray | None]:
-        """The rows without the columns of sparse X that hold nothing, and which are left.
-
-        None where hardly any are empty. In text most words of a vocabulary may not occur, and
-        everything that has one row per feature costs accordingly.
-        """
+        """The rows without the columns of sparse X that hold nothing, and which are left; None
+        where hardly any are empty. In text most words of a vocabulary may not occur."""
         if not sparse.issparse(self.X):
             return self, None
         d = self.X.shape[1]
@@ -213,13 +202,11 @@ class Rows:
             X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
         else:
             X = np.vstack([as_dense(self.X), as_dense(other.X)])
-        weight, fade = (
-            None if mine is None and theirs is None else np.concatenate([a, b])
-            for mine, theirs, a, b in (
-                (self.weight, other.weight, self.weights(), other.weights()),
-                (self.fade, other.fade, self.fades(), other.fades()),
-            )
-        )
+        weight = fade = None
+        if self.weight is not None or other.weight is not None:
+            weight = np.concatenate([self.weights(), other.weights()])
+        if self.fade is not None or other.fade is not None:
+            fade = np.concatenate([self.fades(), other.fades()])
         return Rows(X, np.vstack([self.Y, other.Y]), weight, fade)
 
     def fades(self) -> Array:
@@ -228,21 +215,13 @@ class Rows:
     def weights(self) -> Array:
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
-    def blocks(self, size: int) -> Iterator[Rows]:
-        """Consecutive blocks of at most ``size`` rows."""
-        for start in range(0, len(self.Y), size):
-            yield self.take(slice(start, start + size))
-
 
 @dataclass(frozen=True)
 class KernelMatrix(Rows):
-    """Rows of which only the kernel matrix X (n x n, may be overwritten) is known.
+    """Rows of which only the kernel matrix X (n x n, may be overwritten) is known."""
 
-    ``rounding`` and ``eps`` are what is known of the rounding of the samples, and of the kernel.
-    """
-
-    rounding: float = 0.0
-    eps: float = EPS
+    rounding: float = 0.0  # of the samples
+    eps: float = EPS  # of the kernel
 
     def centered(self) -> Any:
         known = {"rounding": self.rounding, "eps": self.eps}
@@ -265,24 +244,19 @@ def among(Y: np.ndarray, columns: np.ndarray, k: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Factor:
-    """The summary of many rows of d features (see the module's docstring).
-
-    ``degree`` holds the sums of Y; ``sets`` the distinct rows of Y that the columns of G stand
-    for, None where G is the local part of a target. ``count`` is the number of rows as far as
-    they have not faded, ``counted`` says that their weights were integers (:func:`one_sample`),
-    ``eps`` and ``eps_y`` are the precisions of X and Y as they were given.
-    """
+    """The summary of many rows of d features (see the module's docstring)."""
 
     d: int
     total: float
-    count: float
+    count: float  # of rows as far as they have not faded
     n_rows: int
     mean: Array
     R: Array
-    degree: Array
+    degree: Array  # the sums of Y
+    # The distinct rows of Y that the columns of G stand for; None: G is the local part of a target.
     sets: Array | None
-    counted: bool
-    eps: float = EPS
+    counted: bool  # whether the weights were integers (one_sample)
+    eps: float = EPS  # the precisions of X and Y as they were given
     eps_y: float = EPS
 
     @classmethod
@@ -347,21 +321,13 @@ class Factor:
     def merge(self, other: Factor) -> Factor:
         """The summary of the rows of both."""
         a, b = _with_common_sets(self, other)
-        total = a.total + b.total
-        between = np.sqrt(a.total * b.total / total) * (b.mean - a.mean)
-        R = np.vstack([a.R, b.R, between])
-        return replace(
-            a,
-            total=total,
-            count=a.count + b.count,
-            n_rows=a.n_rows + b.n_rows,
-            mean=a.mean + (b.total / total) * (b.mean - a.mean),
-            R=R,
-            degree=a.degree + b.degree,
-            counted=a.counted and b.counted,
-            eps=max(a.eps, b.eps),
-            eps_y=max(a.eps_y, b.eps_y),
-        ).triangular()
+        added = ("total", "count", "n_rows", "degree")
+        sums = {name: getattr(a, name) + getattr(b, name) for name in added}
+        total, gap = sums["total"], b.mean - a.mean
+        R = np.vstack([a.R, b.R, np.sqrt(a.total * b.total / total) * gap])
+        mean, counted = a.mean + (b.total / total) * gap, a.counted and b.counted
+        eps = {name: max(getattr(a, name), getattr(b, name)) for name in ("eps", "eps_y")}
+        return replace(a, **sums, **eps, R=R, mean=mean, counted=counted).triangular()
 
     def triangular(self) -> Factor:
         """The same summary in as few rows as it takes."""

@@ -30,17 +30,15 @@ BLOCK_BYTES = 2**18
 
 @dataclass(frozen=True)
 class Moments:
-    """Everything that a stream has seen.
+    """Everything that a stream has seen."""
 
-    ``by_sets`` and ``edge_weight`` say what stands beside X in the factor (one column per distinct
-    label set, or the local part of the target), and stay what they were when the stream began.
-    Recent rows are in parts of decreasing sizes, like the digits of a number, so that no row is
-    copied more often than the logarithm of their number.
-    """
-
+    # What stands beside X in the factor (one column per distinct label set, or the local part of
+    # the target), as it was when the stream began.
     by_sets: bool
     edge_weight: Array | float
     n_rows: int = 0
+    # In parts of decreasing sizes, like the digits of a number, so that no row is copied more often
+    # than the logarithm of their number.
     recent: tuple[Rows, ...] = ()
     factor: Factor | None = None
     # None even while every row is still kept: what can be solved must not depend on when rows are
@@ -87,11 +85,7 @@ class Moments:
     # -- taking in ---------------------------------------------------------------------
 
     def add(
-        self,
-        rows: Rows,
-        target: Target,
-        edge_weight: Array | float,
-        half_life: float | None = None,
+        self, rows: Rows, target: Target, edge_weight: Array | float, half_life: float | None = None
     ) -> Moments:
         """These moments and those of further rows, which come after all others."""
         self.agree(target, edge_weight)
@@ -147,13 +141,10 @@ class Moments:
         if size <= BLOCK_BYTES or not due:
             return self
         width = self._width()
-        if size <= _block_bytes(width):
-            if size > STREAM_LIMIT_BYTES:
-                raise ValueError(self._too_large(width, size))
-            return self
-        if 8 * width**2 > STREAM_LIMIT_BYTES:
+        kept = size <= _block_bytes(width)
+        if (size if kept else 8 * width**2) > STREAM_LIMIT_BYTES:
             raise ValueError(self._too_large(width, size))
-        return self._folded(target)
+        return self if kept else self._folded(target)
 
     def _width(self) -> int:
         """Columns of the factor of everything."""
@@ -176,8 +167,21 @@ class Moments:
 
     def _folded(self, target: Target) -> Moments:
         """The same, with all recent rows in the factor."""
-        parts = (self._block_factor(block, target) for block in self._blocks())
-        return replace(self, recent=(), factor=_sum(chain(self._factors(), parts)))
+        factor = _sum(chain(self._factors(), self._block_factors(target)))
+        return replace(self, recent=(), factor=factor)
+
+    def _block_factors(self, target: Target) -> Iterator[Factor]:
+        for part in self.recent:
+            width = part.X.shape[1] + part.Y.shape[1]
+            size = max(width, _block_bytes(width) // (8 * width))
+            for start in range(0, part.n_rows, size):
+                rows = part.take(slice(start, start + size))
+                if self.by_sets:
+                    sets, index = distinct_rows(rows.Y)
+                    yield Factor.of(rows, np.eye(len(sets))[index], sets.astype(np.float64))
+                else:
+                    Y = rows.Y.astype(np.float64, copy=False)
+                    yield Factor.of(rows, target.local(Y, self.edge_weight), None)
 
     def without_rows(self, target: Target, edge_weight: Array | float) -> Moments:
         """The same as sums alone, without any original row; refused for too few rows."""
@@ -195,21 +199,10 @@ class Moments:
             "more rows, or use fewer features."
         )
 
-    def _blocks(self) -> Iterator[Rows]:
-        for part in self.recent:
-            width = part.X.shape[1] + part.Y.shape[1]
-            yield from part.blocks(max(width, _block_bytes(width) // (8 * width)))
-
-    def _block_factor(self, rows: Rows, target: Target) -> Factor:
-        if not self.by_sets:
-            Y = rows.Y.astype(np.float64, copy=False)
-            return Factor.of(rows, target.local(Y, self.edge_weight), None)
-        sets, index = distinct_rows(rows.Y)
-        return Factor.of(rows, np.eye(len(sets))[index], sets.astype(np.float64))
-
     def summary(self, target: Target) -> Factor:
         """The factor of everything."""
-        self._check_any()
+        if not self.n_rows:
+            raise ValueError("none of them counts, as none has a label.")
         factor = self._folded(target).factor
         assert factor is not None
         return replace(factor, n_rows=self.n_rows)
@@ -218,16 +211,11 @@ class Moments:
         """X and Y as centred data of the same products."""
         return self.summary(RESPONSES).sides()
 
-    def _check_any(self) -> None:
-        if not self.n_rows:
-            raise ValueError("none of them counts, as none has a label.")
-
     # -- what it amounts to ------------------------------------------------------------
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on all rows that were taken in."""
-        self._check_any()
-        if self.factor is None and all(map(self.recent[0].as_precise_as, self.recent)):
+        if self.recent and not self.factor and all(map(self.recent[0].as_precise_as, self.recent)):
             rows = reduce(Rows.append, self.recent)
             return replace(rows.problem(target, edge_weight, alpha), n_rows=self.n_rows)
         return self.summary(target).problem(target, edge_weight, alpha)
@@ -243,8 +231,8 @@ def _aged(rows: Rows, half_life: float) -> tuple[Rows, float]:
 def _block_bytes(width: int) -> int:
     """Rows that are factored at once: as many as the factor has, or up to four times that.
 
-    A factor of w x w numbers and n rows take about 2 (n + w) w^2 operations, so few rows at a time
-    are dear; beyond some megabytes it is memory that counts.
+    Of w x w numbers and n rows that takes about 2 (n + w) w^2 operations, so few rows at a time are
+    dear; beyond some megabytes it is memory that counts.
     """
     factor = 8 * width * width
     return max(factor, BLOCK_BYTES, min(4 * factor, 64 * BLOCK_BYTES))

@@ -98,13 +98,11 @@ def lapack(order: int, routine: Callable[..., Any], *given: Any, **how: Any) -> 
 
 def eigenpairs(D: Array, k: int | None = None) -> tuple[Array, Array]:
     """The k largest eigenvalues (decreasing; all for None) and their eigenvectors of a symmetric
-    matrix given up to rounding.
-
-    A few have a solver of their own, which takes a fraction of the time.
-    """
+    matrix given up to rounding."""
     n = len(D)
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
     D = symmetric(D / scale)
+    # A few have a solver of their own, which takes a fraction of the time.
     few = None if k is None or k > n // 4 else [n - k, n - 1]
     with blas_threads(n):
         values, vectors = sla.eigh(D, subset_by_index=few, driver="evr" if few else None)
@@ -130,10 +128,8 @@ def power_norm(product: Callable[[Array], Array], v: Array, steps: int) -> float
 
 
 def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
-    """The largest singular values of M that are not rounding, with U and V: ``count``, or all.
-
-    Few are found on the span of the first eigenvectors of M'M, where they have all their digits.
-    """
+    """The largest singular values of M that are not rounding, with U and V: ``count``, or all."""
+    # On the span of the first eigenvectors of M'M a few have all their digits.
     few = count is not None and 2 * count < min(M.shape)
     span = eigenpairs(M.T @ M)[1][:, :count] if few else None
     inside = M if span is None else M @ span
@@ -146,8 +142,8 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
 def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array, Array]:
     """U, s, V of A without the singular values that are rounding.
 
-    LAPACK rounds in proportion to the number n of samples that A stands for; the numbers of A were
-    rounded before, which makes columns of zeros as long as ``grain``.
+    LAPACK rounds in proportion to the n samples that A stands for; rounding before made columns of
+    zeros as long as ``grain``.
     """
     U, s, Vt = lapack(min(A.shape), sla.svd, A, full_matrices=False)
     keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
@@ -161,10 +157,8 @@ def graded_svd(A: Array) -> tuple[Array, Array, Array]:
         return U, s, V
     if not A.size:  # LAPACK would complain on standard output
         return A, np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
-    row_pivoting, thin, no_perturbation = 2, 0, 0
-    how = row_pivoting, thin, thin
-    found = lapack(A.shape[1], sla.lapack.dgejsv, A, *how, jobp=no_perturbation)
-    s, U, V, scale, _, info = found
+    # With row pivots, thin factors and no perturbation.
+    s, U, V, scale, _, info = lapack(A.shape[1], sla.lapack.dgejsv, A, 2, 0, 0, jobp=0)
     if info:
         raise np.linalg.LinAlgError(f"LAPACK's dgejsv failed on a matrix of {A.shape}: {info}")
     return U, s * (scale[0] / scale[1]), V
@@ -173,8 +167,6 @@ def graded_svd(A: Array) -> tuple[Array, Array, Array]:
 def largest_first(values: Array) -> np.ndarray:
     """The order of decreasing values; those that are equal up to rounding stay as they come.
 
-    Examples
-    --------
     >>> largest_first(np.array([0.1, 0.5, 0.2, 0.5 + 1e-16, 0.2 + 1e-16]))
     array([1, 3, 2, 4, 0])
     """
@@ -185,11 +177,9 @@ def largest_first(values: Array) -> np.ndarray:
 
 
 def signs(W: Array) -> Array:
-    """+1 or -1 per column, such that ``W * signs(W)`` has its largest entries positive.
-
-    Among entries equal up to rounding the first one decides, so that two solvers agree.
-    """
+    """+1 or -1 per column, such that ``W * signs(W)`` has its largest entries positive."""
     size = np.abs(W)
+    # Among entries equal up to rounding the first one decides, so that two solvers agree.
     first = np.argmax(size >= (1 - ENTRY_TIE) * size.max(axis=0, initial=0.0), axis=0)
     return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
@@ -209,8 +199,7 @@ def triangular_factor(A: Array) -> Array:
 def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
     """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``.
 
-    Columns are brought to one scale first, so units do not decide what counts as rank; columns of
-    a length up to ``grain`` are rounding.
+    Units do not decide what counts as rank; columns of a length up to ``grain`` are rounding.
     """
     scale = power_of_two(_lengths(factor))
     s, Vt = _right_singular(factor, scale, grain)
@@ -220,9 +209,8 @@ def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
 def graded_whitener(factor: Array, n: int = 0) -> tuple[Array, Array]:
     """F (k x r) and back (r x k): ``factor @ F`` is orthonormal, and ``factor @ F @ back`` factor.
 
-    The directions of ``factor`` are kept apart, so that rounding of a long one, in its place in
-    ``factor @ F``, does not get into short ones on the way back. ``n`` is the number of rows that
-    ``factor`` stands for, if it has fewer itself.
+    The directions of ``factor``, which may stand for n rows, are kept apart, so that rounding of a
+    long one, in its place in ``factor @ F``, does not get into short ones on the way back.
     """
     length = _lengths(factor)
     s, Vt = _right_singular(factor, length, 0.0, n)
@@ -252,10 +240,8 @@ def symmetric_whitener(
 
     With D the lengths of the columns and R = D^-1 factor'factor D^-1 their correlations,
     F = D^-1 R^(-1/2) and F^+ = R^(1/2) D. Column j of ``factor @ F`` stands for column j of
-    ``factor``: in another order of the columns F has rows and columns in that order, and
-    other units of the columns change nothing in ``factor @ F``. ``n`` is the number of rows
-    that ``factor`` stands for, if it has fewer itself; columns of a length up to ``grain`` are
-    rounding.
+    ``factor``, whatever the order of the columns; their units change nothing in ``factor @ F``.
+    ``factor`` may stand for n rows; columns of a length up to ``grain`` are rounding.
     """
     length = _lengths(factor)
     s, Vt = _right_singular(factor, length, grain, n)
@@ -278,10 +264,7 @@ def _lengths(A: Array) -> Array:
 def _right_singular(
     A: Array, scale: Array, grain: Array | float, n: int = 0
 ) -> tuple[Array, Array]:
-    """Singular values and right vectors above rounding of A / scale (columns about unit length).
-
-    The Gram matrix serves where it is well conditioned, a QR factorization elsewhere.
-    """
+    """Singular values and right vectors above rounding of A / scale (columns about unit length)."""
     with blas_threads(A.shape[1]), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         L, info = sla.lapack.dpotrf(A.T @ A / scale / scale[:, None], lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
@@ -293,10 +276,9 @@ def _right_singular(
 def orthonormalize(W: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, Array]:
     """Q, R with ``W = Q R``, Q'Q = I and as many columns as W has rank.
 
-    Cholesky of W'W, and once more unless W is well conditioned (two passes each, at the
-    speed of matrix products); where W is close to losing rank, QR with column pivoting
-    instead, without the columns that are rounding: relative to the largest, or below
-    ``floor``. Q has the precision of W, R is float64.
+    Cholesky of W'W, and once more unless W is well conditioned; where it is close to losing rank,
+    QR with column pivoting instead, without the columns that are rounding: relative to the largest,
+    or below ``floor``. Q has the precision of W, R is float64.
     """
     limit = LEAST_PIVOT[W.dtype.name]
     R = np.eye(W.shape[1])
@@ -334,14 +316,13 @@ class Cholesky:
     """``B = S L L' S`` with S powers of two that bring B to unit diagonal.
 
     Cholesky itself does not care about the scale of the variables; the estimate of the
-    condition number and the range of floating point do. ``smallest`` is an estimate of the
-    smallest eigenvalue at unit diagonal, from below.
+    condition number and the range of floating point do.
     """
 
     L: Array
     scale: Array
     rcond: float
-    smallest: float
+    smallest: float  # eigenvalue at unit diagonal: an estimate from below
 
     @classmethod
     def of(cls, B: Array) -> Cholesky | None:

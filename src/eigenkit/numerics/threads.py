@@ -39,9 +39,6 @@ WORTH_PARTS = 1e7
 # Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
 FAN_IN = 8
 
-# How many results may wait until they are asked for.
-_MOST_AHEAD = 4
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -102,10 +99,8 @@ def _libraries() -> list[Any]:
 
 @contextmanager
 def own_threads() -> Iterator[None]:
-    """Products of dense data are made in our threads, and BLAS keeps to one all the while.
-
-    BLAS's own threads busy-wait for 20 to 120 ms after every product, and take the cores from ours.
-    """
+    """Products of dense data are made in our threads, and BLAS keeps to one all the while: its own
+    busy-wait for 20 to 120 ms after every product, and take the cores from ours."""
     token = _OURS.set(True)
     try:
         with one_blas_thread:
@@ -122,9 +117,9 @@ def in_parts(n: int, d: int, width: int) -> bool:
 def parts_of(n: int, d: int, width: int) -> list[slice]:
     """Parts of n rows of d numbers, for our threads to find ``width`` numbers a column in.
 
-    The parts do not depend on the number of threads, so neither do the bits. The whole is one
-    part, and BLAS has its own threads, unless :func:`own_threads` is held; and where there is
-    little to do, or where what is found would take more room than the rows.
+    They do not depend on the number of threads, so neither do the bits. The whole is one part
+    unless :func:`own_threads` is held, as BLAS has its own; and where there is little to do, or
+    what is found would take more room than the rows.
     """
     if not _OURS.get() or not in_parts(n, d, width):
         return [slice(0, n)]
@@ -133,10 +128,8 @@ def parts_of(n: int, d: int, width: int) -> list[slice]:
 
 
 def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
-    """A context for a fit: with our own threads where X is dense and tall, and y narrow.
-
-    With many columns of y most of the work is not in products with X, and BLAS does it better.
-    """
+    """A context for a fit: with our own threads where X is dense and tall, and y narrow, so that
+    most of the work is in products with X."""
     views = X if isinstance(X, list | tuple) else [X]
     shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]
     k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
@@ -149,9 +142,8 @@ def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
 def blas_threads(order: int) -> AbstractContextManager[Any]:
     """One BLAS thread while matrices of a small order are factored.
 
-    numpy and scipy bring a BLAS each, and the idle threads of one, which wait actively for
-    20 to 120 ms after a large product, take the cores from the other: without this a
-    factorization of order 500 takes ten times as long.
+    numpy and scipy bring a BLAS each, and the idle threads of one take the cores from the other:
+    without this a factorization of order 500 takes ten times as long.
     """
     return one_blas_thread if order <= SMALL else nullcontext()
 
@@ -192,15 +184,12 @@ def thread_map(
 
 
 def ahead(
-    function: Callable[[Item], Result], items: Iterable[Item], most: int = _MOST_AHEAD
+    function: Callable[[Item], Result], items: Iterable[Item], most: int = 4
 ) -> Iterator[tuple[Item, Result]]:
     """The items in their order, each with ``function(item)``, which threads have begun meanwhile.
 
     No more than ``most`` are under way at a time.
 
-    Examples
-    --------
-    >>> from eigenkit.numerics.threads import ahead
     >>> list(ahead(abs, [1, -2]))
     [(1, 1), (-2, 2)]
     """
@@ -254,10 +243,8 @@ def tree_sum(values: Iterable[Any]) -> Any:
 
 
 def plus(a: Any, b: Any) -> Any:
-    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged.
-
-    None is the sum of nothing: of a part without a row that counts.
-    """
+    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged; None is
+    the sum of nothing."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, tuple):

@@ -101,8 +101,7 @@ def precision(A: Any) -> float:
 def step(eps: float) -> float:
     """By how much of its size a number may be off that came in this precision.
 
-    Single precision has no digits to spare, and is mostly what numbers are stored in, not computed
-    in: its numbers count as rounded once, by up to two units.
+    Single precision is mostly what numbers are stored in: they count as rounded once, by two units.
     """
     return ROUNDING if eps == EPS else 2 * eps
 

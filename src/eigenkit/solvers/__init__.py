@@ -14,12 +14,4 @@ from eigenkit.solvers.stages import (
     solve_path,
 )
 
-__all__ = [
-    "REGRESSIONS",
-    "SOLVERS",
-    "Choice",
-    "Settings",
-    "choose",
-    "solve",
-    "solve_path",
-]
+__all__ = ["REGRESSIONS", "SOLVERS", "Choice", "Settings", "choose", "solve", "solve_path"]

@@ -23,8 +23,7 @@ from eigenkit.data import Centered, Data, Rescaled, one_sample, project
 from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import DIFFERENCE
-from eigenkit.solvers.cross_products import CrossProducts, gram_pays, rescaled
-from eigenkit.solvers.deflation import Components, decompose
+from eigenkit.solvers.deflation import Components, CrossProducts, decompose, gram_pays, rescaled
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,9 @@ def fold_errors(
 ) -> Array:
     """Mean squared error on the test rows of each fold, for 0, 1, ..., n_components components.
 
-    Weights matter for fitting only: all test rows count equally, as in every search.
-
-    ``folds`` holds pairs of row numbers (train, test); any split is fine. Where a fold yields
-    fewer components, its last error is repeated. Z is the centred X of the problem
-    and G its :func:`whole_gram`.
+    Weights matter for fitting only: all test rows count equally. ``folds`` holds any pairs of row
+    numbers (train, test); where one yields fewer components, its last error is repeated. Z is the
+    centred X of the problem and G its :func:`whole_gram`.
     """
     update = None if G is None else _Updated(problem, Z, G)
     errors = np.empty((len(folds), problem.n_components + 1))
@@ -137,11 +134,8 @@ class _Updated:
             if np.any(squares < DIFFERENCE * whole.diagonal()):
                 return None
             sides.append((A, mu, Rescaled.of(Z, scale, squares, freedom)))
-        found = decompose(
-            self._cross(sides[0], sides[1], total, train),
-            self.problem.n_components,
-            self.problem.deflation,
-        )
+        cross = self._cross(sides[0], sides[1], total, train)
+        found = decompose(cross, self.problem.n_components, self.problem.deflation)
         (_, mu, x), (_, nu, y) = sides
         # The shifts are those of the means, in other units.
         means = self.Z.mean + self.Z.from_X(mu), self.Y.mean + self.Y.from_X(nu)

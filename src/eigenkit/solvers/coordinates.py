@@ -1,4 +1,4 @@
-"""The same pencil in fewer coordinates: a few targets for many labels, and B as the identity.
+"""The same pencil in fewer coordinates: a few targets for many labels.
 
 H_r = H V_r with V_r (k x r) the first right singular vectors of H: stage one has r right-hand sides
 in place of k, and nothing of d x k numbers is formed. What that costs is bounded: for every i
@@ -13,28 +13,22 @@ eigenvalues are what they are, and the bound is the next one.
 
 Where there are more labels than features, nothing need be left out: (Z'H)' = Q R has at most as
 many directions as there are features, and the targets H Q give the same pencil.
-
-By singular vectors of Z there are coordinates in which B is the identity (:func:`reductions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data import Data, sum_of_squares
+from eigenkit.data import sum_of_squares
 from eigenkit.numerics.linalg import (
     Array,
     eigenpairs,
     lapack,
     orthonormalize,
-    power_of_two,
-    truncated_svd,
 )
-from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import SUM_ROUNDING, above_rounding
 from eigenkit.pencil import Pencil
 from eigenkit.solvers.krylov import largest_eigenpairs
@@ -129,10 +123,8 @@ def _by_gram(G: Array) -> tuple[Array, Array, float]:
 
 
 def _main_directions(H: Any, total: float) -> tuple[Array, float]:
-    """V for "auto" and ||H - H V V'||^2 where H is large: at most MOST directions.
-
-    They need not be singular vectors to many digits, as what they leave out is measured.
-    """
+    """V for "auto" and ||H - H V V'||^2 where H is large: at most MOST directions."""
+    # They need not be singular vectors to many digits, as what they leave out is measured.
     squares, V = _lanczos(H, MOST, *ROUGH)
     V = V[:, : min(_enough(squares, total), int(np.sum(above_rounding(squares, 1))))]
     HV = H @ V
@@ -157,63 +149,3 @@ def _lanczos(H: Any, count: int, tol: float, steps: int) -> tuple[Array, Array]:
 def _enough(squares: Array, total: float) -> int:
     """The least number of directions that holds the share."""
     return int(np.searchsorted(np.cumsum(squares), SHARE * total * (1 - SUM_ROUNDING)) + 1)
-
-
-# -- coordinates in which B is the identity --------------------------------------------
-
-
-def one_number(ridge: float | Array) -> float:
-    """A ridge that is the same for all columns, as a number."""
-    return float(np.ravel(ridge)[0])
-
-
-# F (d x r), M = F'Z'H (r x k), and the singular values of B^(1/2) on that space, decreasing.
-Reduced = tuple[Array, Array, Array]
-
-
-def reductions(pencil: Pencil, ridges: Sequence[float | Array]) -> list[Reduced]:
-    """Coordinates F with F'B F = I that span the row space of Z, for every ridge.
-
-    The pencil becomes M M' in them.
-    """
-    Z, H = pencil.Z, np.asarray(pencil.H)
-    with blas_threads(min(Z.shape)):
-        if Z.shape[0] > Z.shape[1] and Z.decomposable:
-            # From there on only d x (d + k) numbers count.
-            joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
-            R, T = np.split(joint[: Z.shape[1]], [Z.shape[1]], axis=1)
-            return [_of_triangle(R, T, Z, ridge) for ridge in ridges]
-        U, s, V = Z.triplets()
-        UtH = U.T @ H
-        return [_of_triplets(s, V, UtH, ridge) for ridge in ridges]
-
-
-def _of_triplets(s: Array, V: Array, UtH: Array, ridge: float | Array) -> Reduced:
-    root = np.hypot(s, np.sqrt(one_number(ridge)))
-    return V / root, (s / root)[:, None] * UtH, root
-
-
-def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
-    """From R'R = Z'Z and R'T = Z'H."""
-    if np.all(ridge == 0):
-        return _whitened_triangle(R, T, Z)
-    if np.ndim(ridge) == 0:
-        U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
-        return _of_triplets(s, V, U.T @ T, ridge)
-    d = len(R)
-    below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
-    stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
-    return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z)
-
-
-def _whitened_triangle(R: Array, T: Array, Z: Data) -> Reduced:
-    """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
-    size = np.sqrt(np.einsum("ij,ij->j", R, R))
-    scale = power_of_two(size)
-    U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
-    F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
-    if 0 < len(s) < len(scale):
-        # Least norm in the units of the data: the part of F in the row space of R.
-        basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
-        F = basis @ (basis.T @ F)
-    return F, U.T @ T, s

@@ -52,8 +52,7 @@ def singular_pairs(
 ) -> tuple[Array, Array, Array]:
     """W, s, C with X'Y = W diag(s) C', where X shows more than rounding of its numbers.
 
-    ``factor`` has as many columns as Y, and the same products: factor'factor = Y'Y. Pairs beyond
-    ``count`` may be left out.
+    factor'factor = Y'Y; pairs beyond ``count`` may be left out.
     """
     few = count is not None and factor.shape[1] > JACOBI_ORDER
     if few:
@@ -84,10 +83,8 @@ def largest_covariances(X: Data, Y: Data, count: int) -> Components:
 
 
 def covariance_axes(pencil: Pencil, factor: Array, count: int | None = None) -> Solution:
-    """The pencil Z'H H'Z w = lambda w, w'w = 1, in the units of X: singular vectors of Xc'H.
-
-    ``factor`` is any matrix with factor'factor = H'H; those beyond ``count`` may be left out.
-    """
+    """The pencil Z'H H'Z w = lambda w, w'w = 1, in the units of X: singular vectors of Xc'H, up to
+    ``count`` or more; factor'factor = H'H."""
     X = Rescaled.of(pencil.Z, False, pencil.Z.column_squares())
     W, s, C = singular_pairs(X, pencil.H, factor, count)
     with np.errstate(over="ignore", under="ignore"):

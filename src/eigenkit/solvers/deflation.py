@@ -16,9 +16,11 @@ from X'X (the improved kernel algorithm of Dayal and MacGregor):
 
     X_i w = X r,   r = w - sum_j (p_j'w) r_j,   p = X'X r / (r'X'X r)
 
-so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gram matrix
-where it is cheap and accurate enough, from the data otherwise. NIPALS, which deflates X and Y
-themselves, is the reference (:mod:`eigenkit.solvers.nipals`).
+so all that is needed are X'Y, Y'Y and products with X'X (:class:`CrossProducts`). The Gram matrix
+is formed where that is cheaper than two passes over the data for every component, and used as long
+as it is accurate: rounding in it is relative to its largest entries, so components of small
+variance are taken from the data. NIPALS, which deflates X and Y themselves, is the reference
+(:mod:`eigenkit.solvers.nipals`).
 
 Inner products of directions of X are those of its data: for a kernel, whose directions are dual
 coefficients, the loop is that of kernel PLS. In them a loading X'u or S = X'Y comes first, for
@@ -28,12 +30,8 @@ Where little is left of S, it is the rounding of X'Y in part. That is relative t
 if Y has become short as well, S is computed once more from the data, with Y deflated before it is
 multiplied by X' (:meth:`_State.renew`).
 
-Sparse PLS takes other pairs (:func:`sparse_pair`): from the leading singular pair of S on, in turn,
-
-    w = soft(S c) / |soft(S c)|,   c = soft(S'w) / |soft(S'w)|
-
-until neither moves. The threshold of :func:`eigenkit.solvers.lasso.thresholded` is a share of
-the largest entry, or the largest entry that is not to be kept.
+Sparse PLS takes other pairs (:func:`sparse_pair`): those in which soft-thresholded products of S
+settle (:func:`eigenkit.solvers.lasso.settled_pair`), from its leading singular pair on.
 """
 
 from __future__ import annotations
@@ -44,43 +42,116 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import lapack
 
-from eigenkit.data import Data
+from eigenkit.data import Data, Rescaled
 from eigenkit.exceptions import warn_of_stopping
+from eigenkit.numerics.costs import READ_RATE, fits
 from eigenkit.numerics.linalg import Array, normalized, power_of_two, signs
 from eigenkit.numerics.threads import blas_threads
-from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ONE_DIGIT
+from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ONE_DIGIT, ROUNDING, along
 from eigenkit.pencil import Report
-from eigenkit.solvers.cross_products import CrossProducts, rounding
 from eigenkit.solvers.lasso import Sparsity, settled_pair
+
+# -- what is needed from the data -------------------------------------------------------
+
+
+def rounding(square: float, d: int, trace: float) -> float:
+    """The square of the length that X r may have by the rounding of products with this trace.
+
+    ``square`` is r'r. The Gram matrix may have cost earlier loadings, on which r depends, digits.
+    """
+    return float(max(ROUNDING * d, EPS / np.sqrt(DIFFERENCE)) ** 2) * trace * square
+
+
+@dataclass(frozen=True)
+class CrossProducts:
+    """What products of X and Y say."""
+
+    X: Data  # what directions have in common, and what is rounding in them
+    xy: Array
+    yy: Array
+    trace: float  # of X'X
+    grain_y: Array | float  # the lengths that columns of Y may have by rounding
+    gram: Array | None  # X'X
+    sides: Callable[[], tuple[Data, Array]]  # X and Y to multiply with
+
+    @classmethod
+    def of(cls, X: Data, Y: Array, grain_y: Array | float, gram: Array | None) -> CrossProducts:
+        """Of centred data and responses that were centred and weighted as they are."""
+        trace = X.trace() if gram is None else float(np.trace(gram))
+        return cls(X, X.rmatmat(Y), Y.T @ Y, trace, grain_y, gram, lambda: (X, Y))
+
+    def apply(self, r: Array) -> tuple[Array, float]:
+        """X'X r and r'X'X r."""
+        if self.gram is not None:
+            g = self.gram @ r
+            if r @ g > DIFFERENCE * self.trace * (r @ r):
+                return g, float(r @ g)
+        slope, square = self.sides()[0].gradient(r[:, None])
+        return slope[:, 0], float(square[0, 0])
+
+    def is_rounding(self, w: Array, c: Array, covariance: float, yy: Array) -> bool:
+        """Whether the scores X w or Y c are no more than rounding.
+
+        A covariance is at most the product of their lengths: over one of them it bounds the
+        other from below, to more digits than Y'Y would give. ``yy`` is Y'Y of what is left of Y.
+        """
+        square = max(float(c @ yy @ c), 0.0)
+        if covariance <= np.sqrt(self.X.rounded_squares(w[:, None], 0.0)[0] * square):
+            return True
+        least = float(along(c[:, None], self.grain_y)[0])
+        if covariance > least * np.sqrt(self.trace) * self.X.norm(w):
+            return False
+        return bool(covariance <= least * np.sqrt(self.apply(w)[1]))
+
+
+def gram_pays(Z: Data, n_components: int) -> bool:
+    """Whether Z'Z fits, and is cheaper than two passes over the data for every component."""
+    d = Z.shape[1]
+    if not fits(d):
+        return False
+    passes = Z.seconds_for_passes(1)
+    return Z.seconds_for_gram() + n_components * d * d / READ_RATE < n_components * passes
+
+
+def rescaled(
+    Z: Data, Y: Data, scale: tuple[bool, bool], n_components: int, G: Array | None = None
+) -> tuple[Rescaled, Rescaled, CrossProducts]:
+    """Both sides and their cross-products; G is Z'Z where that is known, and is overwritten."""
+    if G is None and gram_pays(Z, n_components):
+        G = Z.gram()
+    squares = Z.column_squares() if G is None else G.diagonal().copy()
+    Z.grain(squares)  # which need not be computed again
+    X, right = Rescaled.of(Z, scale[0], squares), Y.toarray()
+    B = Rescaled.of(Y, scale[1], np.einsum("ij,ij->j", right, right))
+    right *= B.factor
+    if G is not None:
+        G *= X.factor
+        G *= X.factor[:, None]
+    return X, B, CrossProducts.of(X, right, B.grain(), G)
+
+
+# -- the loop ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Components:
-    """What a decomposition finds, component by component.
-
-    ``rotations`` map the undeflated block to scores, ``norms`` are the squared lengths of the
-    scores, ``taken`` those of the block that go with them; ``singular_values`` those of S when each
-    pair was taken.
-    """
+    """What a decomposition finds, component by component."""
 
     x_weights: Array
-    x_rotations: Array
+    x_rotations: Array  # these map the undeflated block to scores
     x_loadings: Array
-    x_norms: Array
-    x_taken: Array
+    x_norms: Array  # squared lengths of the scores
+    x_taken: Array  # and of what goes with them from the block
     y_weights: Array
     y_rotations: Array
     y_loadings: Array
     y_taken: Array
-    singular_values: Array
+    singular_values: Array  # of S when each pair was taken
     n_iter: tuple[int, ...]
     report: Report = field(compare=False)
 
     def __len__(self) -> int:
         return int(self.x_weights.shape[1])
-
-
-# -- the loop ---------------------------------------------------------------------------
 
 
 # Directions that are numbers, and no more.
@@ -105,11 +176,8 @@ class Side:
         return np.asarray(r if gaps else r - self.inner(P.T, r) @ R)
 
     def outside(self, g: Array) -> Array:
-        """X't without the traces of earlier scores that rounding has left in t.
-
-        Where earlier scores are much longer than t, these traces may exceed X't itself. They are
-        multiples of the loadings p_j, and r_j'p_j = 1.
-        """
+        """X't without the traces of earlier, much longer scores that rounding has left in t: they
+        are multiples of the loadings p_j, and r_j'p_j = 1."""
         R, P = self.R[: self.n], self.P[: self.n]
         g = g - P.T @ self.inner(g, R.T).T
         return np.asarray(g - P.T @ self.inner(g, R.T).T)
@@ -122,31 +190,24 @@ class Side:
 
 
 class _State:
-    """S, what was found so far, and Y'Y of what was left of Y when S was computed from data.
-
-    ``own`` says that Y is deflated by its own scores.
-    ``large`` is the norm of S and ``seen`` the number of components at that time, ``least`` the
-    size below which a singular value is rounding of it.
-    """
+    """S, and what was found so far."""
 
     def __init__(self, cross: CrossProducts, n: int, deflation: str) -> None:
         (d, k), X = cross.xy.shape, cross.X
-        self.cross, self.yy, self.own = cross, cross.yy, deflation == "canonical"
+        self.cross, self.own = cross, deflation == "canonical"  # Y is deflated by its own scores
+        self.yy = cross.yy  # of what was left of Y when S was computed from data
         # So that squares stay in range; dividing by a power of two rounds nothing.
         self.unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
         self.S = cross.xy / self.unit
         self.x, self.y = Side(d, n, X), Side(k, n)
         self.basis = np.zeros((n if deflation == "simpls" else 0, d))
-        self.large, self.seen = X.norm(self.S), 0
-        self.least = EPS * max(d, k) * self.large
+        self.large, self.seen = X.norm(self.S), 0  # the size of S and the components at that time
+        self.least = EPS * max(d, k) * self.large  # a smaller singular value is rounding of S
         self.left: Array | None = None
 
     def score(self, r: Array, c: Array, sigma: float) -> tuple[Array, float] | None:
-        """The loading p = X't / t't of t = X r, and t't.
-
-        None if X has nothing left in t, or its covariance with what is left of Y c is rounding;
-        that is asked only where what is left of Y is known.
-        """
+        """The loading p = X't / t't of t = X r, and t't; None if X has nothing left in t, or its
+        covariance with what is left of Y c is rounding, where that is known."""
         X, trace = self.cross.X, self.cross.trace
         g = self.x.outside(self.cross.apply(r)[0])
         tt = float(X.inner(g, r))
@@ -160,8 +221,8 @@ class _State:
     def renew(self) -> None:
         """S and Y'Y from the data without the components found, where that restores digits.
 
-        Unless Y is deflated by its own scores, what is left of it is what was left the last time,
-        less the scores since: where that is little, it keeps its digits.
+        Unless Y is deflated by its own scores, what is left of it keeps its digits: it is what was
+        left the last time, less the scores since.
         """
         X, seen = self.cross.X, self.seen
         square, taken = float(np.trace(self.yy)), float(self.y.taken[seen : self.y.n].sum())
@@ -192,9 +253,6 @@ def without(T: Array, Y: Array) -> Array:
     for _ in range(3):  # T is orthogonal but for traces of longer scores, fewer each round
         Y = Y - T @ (T.T @ Y)
     return Y
-
-
-Deflation = Callable[[_State, Array, Array, float], bool]
 
 
 def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
@@ -245,16 +303,12 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
     return True
 
 
-DEFLATIONS: dict[str, Deflation] = {
+DEFLATIONS: dict[str, Callable[[_State, Array, Array, float], bool]] = {
     "regression": _regression,
     "canonical": _canonical,
     "simpls": _simpls,
 }
 
-
-# What products with X'X are made from, and why.
-GRAM = ("gram", "X'X is known, or takes less time than passes over X")
-PASSES = ("passes", "passes over X take less time or memory than X'X")
 
 # A pair of unit weights (w, c) for S, sigma = w'S c, the steps it took and whether they converged;
 # called with the number of components before it.
@@ -266,8 +320,7 @@ def decompose(
 ) -> Components:
     """Take up to ``n_components`` components; fewer where nothing is left but rounding.
 
-    ``find`` gives the pairs of weights, which are kept as they are; by default it takes the
-    leading singular pairs.
+    The pairs of weights that ``find`` gives are kept as they are; by default these are singular.
     """
     state, values, n_iter, converged = _State(cross, n_components, deflation), [], [], True
     with cross.X.threads if cross.gram is None else blas_threads(len(cross.xy)):
@@ -284,7 +337,9 @@ def decompose(
             values.append(sigma)
             n_iter.append(steps)
             converged = converged and settled
-    how = GRAM if cross.gram is not None else PASSES
+    how = "gram", "X'X is known, or takes less time than passes over X"
+    if cross.gram is None:
+        how = "passes", "passes over X take less time or memory than X'X"
     report = Report("deflation", *how, max(n_iter, default=0), converged)
     return components_of(state.x, state.y, state.unit * np.array(values), n_iter, report)
 

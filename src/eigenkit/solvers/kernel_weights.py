@@ -60,13 +60,7 @@ class KernelWeights:
 
 
 class KernelBank:
-    """Several symmetric matrices, one triangle of each, to be mixed and measured.
-
-    Parameters
-    ----------
-    p, n : int
-        Number and order of the kernels; :meth:`put` sets them one by one.
-    """
+    """Triangles of p symmetric matrices of order n, to be mixed and measured."""
 
     def __init__(self, p: int, n: int) -> None:
         self.p, self.n = p, n
@@ -76,7 +70,7 @@ class KernelBank:
         self.alpha = 1.0
 
     def put(self, j: int, K: Array) -> None:
-        """Kernel j: centred, and of a size comparable with the others."""
+        """Set kernel j: centred, and of a size comparable with the others."""
         self._flat[j] = K[self._triangle]
 
     def aim(self, H: Array, alpha: float) -> KernelBank:
@@ -167,8 +161,7 @@ def silp(
 def lower_bound(cuts: Array) -> tuple[float, Array]:
     """min over the simplex of the largest of ``cuts @ mu``, and where it is.
 
-    The bound is computed from the multipliers of the cuts, which sum to one: it holds
-    whatever the tolerance of the linear program.
+    From the multipliers of the cuts: it holds whatever the tolerance of the linear program.
     """
     m, p = cuts.shape
     low = float(cuts.min())
@@ -192,9 +185,9 @@ def lower_bound(cuts: Array) -> tuple[float, Array]:
 def nearest(cuts: Array, level: float, center: Array, feasible: Array) -> Array:
     """The point of the simplex nearest to ``center`` where all cuts are below ``level``.
 
-    With x = mu - center, in coordinates Q of the plane sum(x) = 0, it is the least distance
-    problem min ||y|| over G y >= h, which Lawson and Hanson solve by non-negative least
-    squares. Should that fail in rounding, a step to ``feasible`` is taken instead.
+    In coordinates Q of the plane sum(mu - center) = 0 it is min ||y|| over G y >= h, which Lawson
+    and Hanson solve by non-negative least squares. Should that fail in rounding, a step to
+    ``feasible`` is taken instead.
     """
     p = len(center)
     Q = np.linalg.svd(np.ones((1, p)))[2][1:].T

@@ -1,6 +1,7 @@
-"""Block Krylov methods: all right-hand sides share one space, and all ridges too.
+"""Block Krylov methods, and stage one by them: products with Z are all they need.
 
-The block Lanczos process on a symmetric operator G with start block Q_1 gives
+All right-hand sides share one space, and all ridges too. The block Lanczos process on a symmetric
+operator G with start block Q_1 gives
 
     G Q_j = Q_{j+1} b_{j+1} + Q_j a_j + Q_{j-1} b_j'
 
@@ -24,13 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.data import Data
 from eigenkit.numerics.linalg import Array, eigenpairs, orthonormalize, plus_product, power_of_two
 from eigenkit.numerics.tolerances import EPS
+from eigenkit.pencil import Pencil, damped, one_number
+from eigenkit.solvers.regression import Dual, Regression
 
 Product = Callable[[np.ndarray], np.ndarray]
 
@@ -86,10 +91,9 @@ def block_cg(
 ) -> list[Run]:
     """Solve (G + shift) X = B for every shift; G X is ``product(X)``, G symmetric PSD.
 
-    It has converged where ||residual|| fell below tol * ||B|| (Frobenius norms), or as far as the
-    precision of B allows.
-    ``floors`` are lengths up to which directions are rounding: in B, and in products relative to
-    the root of the largest eigenvalue of G.
+    It has converged where ||residual|| fell below tol * ||B||, or as far as the precision of B
+    allows. ``floors`` are lengths up to which directions are rounding: in B, and in products
+    relative to the root of the largest eigenvalue of G.
     """
     eps = float(np.finfo(B.dtype).eps)
     Q, b = orthonormalize(B, floors[0])
@@ -123,8 +127,8 @@ def block_cg_mixed(
 ) -> list[Run]:
     """:func:`block_cg` in float32, with residuals in float64 that are solved for in turn.
 
-    Products in single precision take half the time or less. The first round serves all
-    shifts; each further one gains the digits that float32 has, for one shift.
+    Such products take half the time or less. The first round serves all shifts; each further one
+    gains the digits that float32 has, for one shift.
     """
     first = block_cg(product, B.astype(np.float32), shifts, max(tol, ROUND), max_iter)
     return [
@@ -157,10 +161,9 @@ def block_lsqr(
 ) -> Run:
     """The least squares solution of least norm of Z X = B.
 
-    ``forward(V)`` is Z V, ``backward(U)`` is Z'U. Golub-Kahan bidiagonalization of Z by
-    blocks: twice the vectors of :func:`block_cg`, but the condition number of Z and not its
-    square. It has converged where ||Z'(B - Z X)|| fell below tol * ||Z'B||. Singular values of Z
-    up to ``floor`` are rounding.
+    Golub-Kahan bidiagonalization of Z, by blocks Z V and Z'U: twice the vectors of
+    :func:`block_cg`, but the condition number of Z and not its square. It has converged where
+    ||Z'(B - Z X)|| fell below tol * ||Z'B||. Singular values up to ``floor`` are rounding.
     """
     U, phi = orthonormalize(B)
     V, alpha = orthonormalize(backward(U), floor)
@@ -214,9 +217,6 @@ def largest_eigenpairs(product: Product, n: int, k: int, tol: float, max_iter: i
     A pair counts as found when ||G v - theta v|| <= tol * theta_max. Fewer than k come back
     where G has a smaller rank. At most ``max_iter`` blocks are multiplied.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> G = np.diag(np.arange(100.0))
     >>> largest_eigenpairs(lambda V: G @ V, 100, 2, 1e-10, 200).values.round(6)
     array([99., 98.])
@@ -271,3 +271,93 @@ def _restart(V: Array, T: Array, values: Array, S: Array, m: int, k: int, width:
 def _orthogonal(V: Array, W: Array) -> Array:
     """W without its part in the span of V."""
     return W - V @ (V.T @ W)
+
+
+# -- stage one ----------------------------------------------------------------------------
+
+
+def cg(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
+    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
+
+    In float32 with corrections in float64 where Z offers that; corrections are made for one ridge
+    at a time, so not for a grid that must be solved to more digits than float32 has.
+    """
+    pencil, ridges = problems[0], [one_number(problem.ridge) for problem in problems]
+    Z, grain = pencil.Z, _grain(pencil, min(ridges))
+    if grain > 0 and _hidden(Z):
+        return [None for _ in problems]
+    ridged = min(ridges) > 0 and grain == 0
+    single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
+    floors = (grain * np.sqrt(Z.squares_of(pencil.H)), grain) if grain > 0 else (0.0, 0.0)
+    solve = block_cg_mixed if single else partial(block_cg, floors=floors)
+    dual = ridged and not Z.primal
+    product, B = (Z.dual_normal, np.asarray(pencil.H)) if dual else (Z.normal, pencil.C)
+    with Z.threads:
+        runs = solve(product, B, ridges, tol, max_iter)
+        found = zip(problems, runs, strict=True)
+        return [(_by_dual if dual else _found)(problem, run) for problem, run in found]
+
+
+def _found(problem: Pencil, run: Run) -> Regression:
+    return Regression(problem, lambda: run.X, run.n_iter, run.converged)
+
+
+def _by_dual(problem: Pencil, run: Run) -> Regression:
+    Z, H, ridge = problem.Z, np.asarray(problem.H), one_number(problem.ridge)
+    dual = Dual(problem, H, run.X, Z.dual_normal(run.X) if run.image is None else run.image, ridge)
+    how = run.n_iter, run.converged
+    return _ByDual(problem, partial(Z.rmatmat, run.X), *how, threads=Z.threads, dual=dual)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ByDual(Regression):
+    """W1 by its dual coefficients."""
+
+    dual: Dual
+
+    @property
+    def cross(self) -> Array:
+        return self.dual.cross
+
+    def settle(self, T: Array) -> Dual:
+        return self.dual.turned(T)
+
+
+def _grain(pencil: Pencil, ridge: float) -> float:
+    """The length that rounding can produce in the worst column; 0 if the ridge is larger."""
+    grain = float(np.max(pencil.Z.grain()))
+    return grain if ridge <= grain**2 else 0.0
+
+
+def _hidden(Z: Data) -> bool:
+    """Whether the worst column has more rounding than others have spread, which an SVD can tell."""
+    squares = np.asarray(Z.column_squares())
+    least = np.min(squares[squares > 0], initial=np.inf)
+    return bool(least < np.max(Z.grain()) ** 2) and Z.decomposable
+
+
+def lsqr(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
+    """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
+    small = problems[0].compressed()
+    with small.Z.threads:
+        return [_lsqr(problem, small, tol, max_iter) for problem in problems]
+
+
+def _lsqr(problem: Pencil, small: Pencil, tol: float, max_iter: int) -> Regression | None:
+    Z, H, ridge = small.Z, np.asarray(small.H), problem.ridge
+    n, d = Z.shape
+    floor, ridged = _grain(small, float(np.min(ridge))), bool(np.any(ridge))
+    if floor > 0 and Z.decomposable and (ridged or _hidden(Z)):
+        return None  # rounding hides columns, or a ridge is too small to hold it down
+    if not ridged:
+        return _found(problem, block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
+    root = np.sqrt(ridge)
+
+    def forward(V: Array) -> Array:
+        return np.vstack([Z.matmat(V), damped(root, V)])
+
+    def backward(U: Array) -> Array:
+        return np.asarray(Z.rmatmat(U[:n]) + damped(root, U[n:]))
+
+    stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
+    return _found(problem, block_lsqr(forward, backward, stacked, tol, max_iter))

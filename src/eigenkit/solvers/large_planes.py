@@ -47,20 +47,16 @@ PRODUCTS = "the rows are sparse, and too many and too wide for a matrix of eithe
 
 @dataclass(frozen=True)
 class Sums:
-    """What the computation of planes needs from the rows.
-
-    ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. Arrays
-    (k, ...) hold one entry for each class. ``units`` (d,) times a vector is the plane of X, in
-    which ridges are measured.
+    """What the computation of planes needs from the rows; (k, ...) has an entry for each class.
 
     Every kind has three functions: ``marks`` (k, any number) of vectors (k, d), which are linear in
     them, and, computed from marks, the ``images`` (S - G_c) z and G_c z, (2, k, d), of one vector z
     of each class, and the ``forms`` V'(S - G_c) V and V'G_c V, (2, k, m, m), of m vectors of each.
     """
 
-    sums: Array
-    squares: Array
-    units: Array
+    sums: Array  # (k, d), the last column of every G_c
+    squares: Array  # (k, d), its diagonal
+    units: Array  # (d,), times a vector: the plane of X, in which ridges are measured
     shift = 0.0
     column = None
 
@@ -158,8 +154,8 @@ def largest_quotients(
 ) -> tuple[Array, Array, int, Array]:
     """The largest v of k pencils ``(S - G_c + b I) z = v (G_c + a I) z``, z, steps and residuals.
 
-    ``ridges`` are b and a. Residuals are measured in units in which the diagonal of G_c + a I is 1,
-    relative to (S - G_c) z: a ridge on both sides, however large, does not make them look small.
+    ``ridges`` are b and a. Residuals, where the diagonal of G_c + a I is 1, are relative to
+    (S - G_c) z: a ridge on both sides, however large, does not make them look small.
     """
     below, ridge = ridges
     size = rows.units**2  # of a ridge of 1

@@ -54,8 +54,6 @@ def soft(c: Array, threshold: float, nonnegative: bool) -> Array:
 def thresholded(c: Array, sparsity: Sparsity) -> Array:
     """Soft-threshold at the share of the largest entry, or so that at most ``keep`` are left.
 
-    Examples
-    --------
     >>> thresholded(np.array([3.0, -2.0, 1.0]), Sparsity(0.0, keep=2))
     array([ 2., -1.,  0.])
     """

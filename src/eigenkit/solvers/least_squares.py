@@ -38,11 +38,9 @@ from eigenkit.solvers.stages import Settings, finish, regress
 def targets(H: Array, grain: Array | float = 0.0, n: int = 0) -> Array:
     """T = H (H'H)^(+1/2) (n x k), with one column for columns that are multiples of each other.
 
-    Columns of H of a length up to ``grain`` are rounding, and so is what sums over ``n`` samples
-    leave of a direction: H may be the triangle of many more rows than it has.
-
-    T T' is the projection on the span of H in either case. Two classes have one target, and so
-    has a label that is listed twice.
+    T T' is the projection on the span of H: two classes have one target, and so has a label that is
+    listed twice. Columns of H of a length up to ``grain`` are rounding, and so is what sums over
+    ``n`` samples leave of a direction: H may be the triangle of so many rows.
     """
     Q, R = orthonormalize(H)
     U, s, Vt = sla.svd(R, full_matrices=False)
@@ -65,10 +63,8 @@ def least_squares_path(
     settings: Settings,
     grain: Array | float = 0.0,
 ) -> list[Solution]:
-    """The model for every alpha; eigenvalues are w'Z'H H'Z w / w'Z'Z w, decreasing.
-
-    Columns of H of a length up to ``grain`` are rounding.
-    """
+    """The model for every alpha, with decreasing eigenvalues w'Z'H H'Z w / w'Z'Z w; columns of H
+    of a length up to ``grain`` are rounding."""
     Z = pencil.Z
     T = targets(np.asarray(pencil.H), grain, Z.n_samples)
     smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
@@ -142,11 +138,8 @@ def coordinate_descent(
 def l1_path(
     pencil: Pencil, method: str, n_alphas: int, tol: float, max_iter: int
 ) -> list[tuple[Array, Array]]:
-    """For every target (alphas, decreasing; coefficients d x len(alphas)) of the lasso.
-
-    ``method`` "lars" gives every kink of the path from Z'Z, "cd" a grid by coordinate
-    descent, which never forms a d x d matrix.
-    """
+    """For every target (alphas, decreasing; coefficients d x len(alphas)) of the lasso: at every
+    kink of the path, from Z'Z ("lars"), or on a grid by coordinate descent, without it ("cd")."""
     Z, paths = pencil.Z, []
     gram = Z.gram() if method == "lars" else None
     for t in targets(np.asarray(pencil.H), n=Z.n_samples).T[:, :, None]:

@@ -27,10 +27,6 @@ ARMIJO, SHORTEST = 1e-4, 1e-9
 def squared_hinge(Z: Array, Y: Array, C: float = 1.0) -> tuple[Array, Array]:
     """Weights (k x l) and intercepts (k,), one plane for each column of the 0/1 matrix Y.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.solvers.margin import squared_hinge
     >>> Z = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> coef, intercept = squared_hinge(Z, np.array([[0], [0], [1], [1]]))
     >>> coef.round(3), intercept.round(3)

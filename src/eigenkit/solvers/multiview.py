@@ -59,8 +59,7 @@ Whitened = tuple[Array, np.ndarray, ToView]
 def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None) -> Solution:
     """The k largest lambda (None: all positive ones) and W (D x k, in the units of X).
 
-    Z holds all views side by side, ``columns`` says which are whose. W'D W = K I: on average
-    over the views, scores have unit length.
+    ``columns`` says which of Z are whose. W'D W = K I: scores have unit length on average.
     """
     tall = all(len(own) <= Z.shape[0] for own in columns) and fits(Z.shape[1])
     found, how = _by_factors(Z, columns, alphas) if tall else None, ("cholesky", "views are tall")
@@ -153,18 +152,14 @@ class Rule:
 
 @dataclass
 class Block:
-    """Coordinates T (n x r) of a centred block, in some unit of its own.
+    """Coordinates of a centred block, in some unit of its own."""
 
-    ``root`` is the root of tau in that unit; ``to_start`` takes weights of the deflated T to
-    weights of the first one.
-    """
-
-    T: Array
+    T: Array  # (n x r)
     tau: float
-    root: float
+    root: float  # of tau in that unit
     total: float
     deflates: bool = True
-    to_start: Array = field(init=False)
+    to_start: Array = field(init=False)  # takes weights of the deflated T to those of the first
 
     def __post_init__(self) -> None:
         self.to_start = np.eye(self.T.shape[1])

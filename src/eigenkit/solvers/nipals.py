@@ -16,8 +16,7 @@ from eigenkit.exceptions import warn_of_stopping
 from eigenkit.numerics.linalg import Array, normalized, ratio, truncated_svd
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Report
-from eigenkit.solvers.cross_products import rounding
-from eigenkit.solvers.deflation import Components, Side, components_of
+from eigenkit.solvers.deflation import Components, Side, components_of, rounding
 
 
 def nipals(
@@ -34,9 +33,8 @@ def nipals(
 ) -> Components:
     """The components, by alternating regressions on X and Y themselves.
 
-    ``deflation`` is "regression" or "canonical". X and Y are centred and scaled; columns of a
-    length up to ``grain`` and ``grain_y`` are rounding. X has zeros where ``observed`` (n x d) is
-    False, and every regression then runs over the observed entries only.
+    X and Y are centred and scaled; columns of lengths up to ``grain`` and ``grain_y`` are rounding.
+    X has zeros where ``observed`` (n x d) is False: regressions run over observed entries only.
     """
     trace = float(np.vdot(X, X))
     X, Y = X.copy(), Y.copy()
@@ -117,13 +115,10 @@ def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> A
 
 @dataclass(frozen=True)
 class Axes:
-    """Orthonormal axes (d x r), the root of the squares of X that each takes out, and its steps.
+    """Orthonormal axes, and the steps to each."""
 
-    Where nothing is missing, the roots are the lengths of the scores.
-    """
-
-    V: Array
-    s: Array
+    V: Array  # (d x r)
+    s: Array  # roots of the squares of X that they take out: without gaps, lengths of scores
     n_iter: tuple[int, ...]
     converged: bool
 
@@ -139,10 +134,8 @@ def nipals_axes(
 ) -> Axes:
     """The k leading principal axes (None: all that X has) of centred X, with zeros in its gaps.
 
-    Columns of a length up to ``grain`` are rounding.
-
-    The iteration starts from the axes of X as it stands, which are the answer where nothing is
-    missing. Axes are kept orthonormal (Gram-Schmidt), so the scores of complete rows are X V.
+    The iteration starts from the axes of X as it stands, the answer where nothing is missing; they
+    stay orthonormal, so scores of complete rows are X V. Lengths up to ``grain`` are rounding.
     """
     X, M = X.copy(), None if observed is None else observed.astype(np.float64)
     starts = truncated_svd(X, len(X), grain)[2].T

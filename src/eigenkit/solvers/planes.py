@@ -63,13 +63,10 @@ LANCZOS = f"the matrices of the classes are of an order above {DENSE_ORDER}"
 
 @dataclass(frozen=True)
 class Planes:
-    """One plane per class: ``Z[c] = [v; b]`` of ``x'v + b = 0``, of any scale.
+    """One plane per class."""
 
-    ``shares[c]`` is the minimized numerator / (numerator + denominator).
-    """
-
-    Z: Array
-    shares: Array
+    Z: Array  # Z[c] = [v; b] of x'v + b = 0, of any scale
+    shares: Array  # the minimized numerator / (numerator + denominator)
     report: Report = field(default=DENSE, compare=False)
 
 
@@ -101,12 +98,10 @@ def regec_from_grams(
 ) -> Planes | None:
     """Planes of the unregularized pencil, or None where it is close to singular or tied.
 
-    ``rows`` gives the rows of each class, should they be needed. Columns of a length up to
-    ``grain`` are rounding, and so may some direction be.
-
     Where S is well conditioned but for the units of the features, Gram matrices cost no more
-    than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the rows nearly
-    orthonormal, and their new Gram matrices repair what the first ones lost.
+    than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the ``rows`` of the
+    classes nearly orthonormal, and their new Gram matrices repair what the first ones lost. Columns
+    of a length up to ``grain`` are rounding, and so may some direction be.
     """
     S = np.sum(grams, axis=0)
     diagonal, (low, high) = S.diagonal(), SQUARES_RANGE
@@ -170,9 +165,8 @@ def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0)
 def _shortest(F: Array, span: Array, unit: Array) -> Array:
     """Planes with the same values at every row as F, and with the shortest normals of all such.
 
-    ``span`` = S F spans the rows, and normals are ``unit`` times all of z but its last. Where
-    rows do not span the space, F lies in their span in the units in which its rank was
-    found, and normals that are shortest there need not be so in the units of distances.
+    ``span`` = S F spans the rows, and normals are ``unit`` times all of z but its last: what is
+    shortest in the units in which the rank of F was found need not be so in those of distances.
     """
     slope, constant = span[:-1], span[-1]
     without = sla.qr(constant[:, None])[0][:, 1:]  # the constant is free: no penalty
@@ -189,15 +183,12 @@ def _shortest(F: Array, span: Array, unit: Array) -> Array:
 def _spectra(
     parts: Sequence[Array], whitened: Callable[[Array], Array]
 ) -> list[tuple[Array, Array]]:
-    """Eigenvalues and vectors of the whitened numerator of each class.
-
-    Two classes share one: what is smallest for one is largest for the other.
-    """
+    """Eigenvalues and vectors of the whitened numerator of each class; two classes share one."""
     found = []
     for part in parts[:1] if len(parts) == 2 else parts:
         values, vectors, _ = lapack.dsyevd(whitened(part))
         found.append((values, vectors))
-        if len(parts) == 2:
+        if len(parts) == 2:  # what is smallest for one is largest for the other
             found.append((1 - values[::-1], vectors[:, ::-1]))
     return found
 
@@ -226,10 +217,10 @@ def regec_ridge_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Plan
     """Planes of the pencil with alpha R'R on both sides, from the rows of each class.
 
     A ridge on the constant is one on its value at the origin: seen from a mean far away, or in
-    small units, it is a row of R that is much longer than all others, and would drown them in
-    Gram matrices. The sum of both sides is the same for all classes.
+    small units, it is a row of R that is so long that it would drown others in Gram matrices.
     """
     rows = [triangular_factor(N) if len(N) > N.shape[1] else N for N in rows]
+    # Of both sides together, which are the same for all classes.
     Q, F = row_graded_whitener(np.vstack([*rows, np.sqrt(2 * alpha) * R]))
     *parts, ridge = np.split(Q, np.cumsum([len(N) for N in rows]))
     half = ridge.T @ ridge / 2
@@ -247,8 +238,7 @@ def regec_with_diagonals(
 ) -> Planes:
     """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c.
 
-    ``weight`` counts how often each column stands for an equal one: its coefficient is then
-    spread over them, and costs that much less.
+    The coefficient of a column that stands for ``weight`` equal ones costs that much less.
     """
     share = 1.0 if weight is None else 1.0 / weight
     # A column that is zero for all samples decides nothing: any ridge keeps it out.
@@ -270,12 +260,8 @@ def _plus_diagonal(G: Array, diagonal: Array | float) -> Array:
 def _regularized(
     grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]], fast: bool = True
 ) -> Planes:
-    """From the numerator and denominator that ``sides`` makes of a class and the rest.
-
-    For two classes of ReGEC, which is ``fast``, these are each other's, exchanged: one pencil,
-    wanted at both ends.
-    """
-    if fast and len(grams) == 2:
+    """From the numerator and denominator that ``sides`` makes of a class and the rest."""
+    if fast and len(grams) == 2:  # of ReGEC: each other's, exchanged, so one pencil at both ends
         A, B = sides(*grams)
         if len(A) <= DENSE_ORDER:
             values, Z = _dense_pairs(A, A + B, None)
@@ -291,9 +277,8 @@ def _regularized(
 def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Array, int]:
     """The smallest share value / (1 + value) of ``A z = value B z``, z, and Lanczos steps.
 
-    Both are positive semidefinite, and only their lower triangles are looked at. With
-    ``fast``, Lanczos on B against A is tried first, where the wanted eigenvalue is the
-    largest and far from all others.
+    Both are positive semidefinite, and known by their lower triangles. ``fast`` tries Lanczos on B
+    against A first, where the wanted eigenvalue is the largest and far from all others.
     """
     if fast and len(A) > DENSE_ORDER:
         found = _lanczos(B, A)
@@ -352,10 +337,7 @@ def gepsvm_from_grams(grams: Sequence[Array], alpha: float) -> Planes:
 
 
 def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
-    """Planes of GEPSVM from rows: raw features would make ill-conditioned Gram matrices.
-
-    R maps z to the coordinates in which the ridge ``alpha`` on the numerator is measured.
-    """
+    """Planes of GEPSVM from rows: raw features would make ill-conditioned Gram matrices."""
     found = []
     for c, own in enumerate(rows):
         _, F = row_graded_whitener(np.vstack([own, np.sqrt(alpha) * R]))

@@ -21,18 +21,21 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy import linalg as sla
 
-from eigenkit.numerics.linalg import Array, Cholesky, eigenpairs, first_triplets, fixed_start
-from eigenkit.numerics.tolerances import (
-    EPS,
-    RANK_TOL,
-    REPAIRABLE,
-    TINY,
-    TOLD_APART,
-    TWELVE_DIGITS,
+from eigenkit.data import Data
+from eigenkit.numerics.linalg import (
+    Array,
+    Cholesky,
+    eigenpairs,
+    first_triplets,
+    fixed_start,
+    power_of_two,
+    truncated_svd,
 )
-from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.coordinates import reductions
+from eigenkit.numerics.threads import blas_threads
+from eigenkit.numerics.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
+from eigenkit.pencil import Pencil, damped, one_number
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition number only warns.
@@ -142,16 +145,14 @@ Solved = tuple[Span, Array, Array]
 
 @dataclass(frozen=True)
 class Regression:
-    """W1 (d x k) of a problem, which ``find`` gives, how it came about, and 1/cond(B).
-
-    Enter ``threads`` while working with it.
-    """
+    """W1 (d x k) of a problem, and how it came about."""
 
     problem: Pencil
-    find: Callable[[], Array]
+    find: Callable[[], Array]  # W1, when it is asked for
     n_iter: int = 0
     converged: bool = True
-    rcond: float = float("nan")
+    rcond: float = float("nan")  # 1/cond(B)
+    # To be entered while working with it:
     threads: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     @cached_property
@@ -212,14 +213,11 @@ def _primal(problem: Pencil, G: Array) -> Regression | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _NormalEquations(Regression):
-    """(G + ridge) W = Z'H with a factor L L' of the matrix, M = L^-1 Z'H, and data to check it.
-
-    In terms of M the pencil is M M', and needs no W1.
-    """
+    """(G + ridge) W = Z'H, and data to check it: the pencil is M M', and needs no W1."""
 
     G: Array
-    factor: Cholesky
-    M: Array
+    factor: Cholesky  # L L' of the matrix
+    M: Array  # L^-1 Z'H
 
     def settle(self, T: Array) -> Span:
         return self.settled(self.W1 @ T, T) or super().settle(T)
@@ -248,9 +246,8 @@ class _NormalEquations(Regression):
     def refined(self, W: Array, T: Array) -> Directions | None:
         """W with the digits that the Gram matrix has lost, by residuals for the targets H T.
 
-        B W and W'B W come from the pass over the data that gave the last residual; what the last
-        step adds to them is so small that the Gram matrix is good enough for it, and its square
-        is rounding.
+        B W and W'B W come from the pass over the data that gave the last residual; for what the
+        last step adds the Gram matrix is good enough, and its square is rounding.
         """
         HT, CT = self.problem.H @ T, self.problem.C @ T
         passed: list[Array] = []
@@ -312,8 +309,7 @@ def _dual(problem: Pencil, K: Array) -> Regression | None:
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
     """Iterative refinement with residuals from the data, where the Gram matrix has lost digits.
 
-    Every step shrinks the error by about the same factor, which the first one shows: W starts
-    with the relative error by which the factor is off.
+    W starts with the relative error of the factor, and every step shrinks it by about as much.
     """
     last = 1.0
     for _ in range(20):
@@ -331,16 +327,11 @@ def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> 
 def svd(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
     found = reductions(problems[0].compressed(), [problem.ridge for problem in problems])
-    return [
-        _Reduced(
-            problem,
-            partial(np.matmul, F, M),
-            rcond=float(s[-1] / s[0]) ** 2 if len(s) else np.nan,
-            F=F,
-            M=M,
-        )
-        for problem, (F, M, s) in zip(problems, found, strict=True)
-    ]
+    answers: list[Regression | None] = []
+    for problem, (F, M, s) in zip(problems, found, strict=True):
+        rcond = float(s[-1] / s[0]) ** 2 if len(s) else np.nan
+        answers.append(_Reduced(problem, partial(np.matmul, F, M), rcond=rcond, F=F, M=M))
+    return answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,3 +345,52 @@ class _Reduced(Regression):
         """All components: those of small eigenvalues would be lost in M M', but not in M."""
         U, s, V = first_triplets(self.M, None)
         return Directions(self.problem, self.F @ U), s**2, V
+
+
+# F (d x r), M = F'Z'H (r x k), and the singular values of B^(1/2) on that space, decreasing.
+Reduced = tuple[Array, Array, Array]
+
+
+def reductions(pencil: Pencil, ridges: Sequence[float | Array]) -> list[Reduced]:
+    """Coordinates F with F'B F = I on the row space of Z, where the pencil is M M', by ridge."""
+    Z, H = pencil.Z, np.asarray(pencil.H)
+    with blas_threads(min(Z.shape)):
+        if Z.shape[0] > Z.shape[1] and Z.decomposable:
+            # From there on only d x (d + k) numbers count.
+            joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
+            R, T = np.split(joint[: Z.shape[1]], [Z.shape[1]], axis=1)
+            return [_of_triangle(R, T, Z, ridge) for ridge in ridges]
+        U, s, V = Z.triplets()
+        UtH = U.T @ H
+        return [_of_triplets(s, V, UtH, ridge) for ridge in ridges]
+
+
+def _of_triplets(s: Array, V: Array, UtH: Array, ridge: float | Array) -> Reduced:
+    root = np.hypot(s, np.sqrt(one_number(ridge)))
+    return V / root, (s / root)[:, None] * UtH, root
+
+
+def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
+    """From R'R = Z'Z and R'T = Z'H."""
+    if np.all(ridge == 0):
+        return _whitened_triangle(R, T, Z)
+    if np.ndim(ridge) == 0:
+        U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
+        return _of_triplets(s, V, U.T @ T, ridge)
+    d = len(R)
+    below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
+    stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
+    return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z)
+
+
+def _whitened_triangle(R: Array, T: Array, Z: Data) -> Reduced:
+    """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
+    size = np.sqrt(np.einsum("ij,ij->j", R, R))
+    scale = power_of_two(size)
+    U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
+    F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
+    if 0 < len(s) < len(scale):
+        # Least norm in the units of the data: the part of F in the row space of R.
+        basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
+        F = basis @ (basis.T @ F)
+    return F, U.T @ T, s

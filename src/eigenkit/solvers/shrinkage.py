@@ -30,15 +30,12 @@ from eigenkit.numerics.tolerances import EPS
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Singular values s (r, decreasing), directions u (d x r) and v'y (r).
+    """Singular values and directions of ``unit`` times the centred data, so that squares are in
+    the range of floating point."""
 
-    All are those of ``unit`` times the centred data; unit is 1 except where squares would
-    otherwise leave the range of floating point.
-    """
-
-    s: Array
-    directions: Array
-    vy: Array
+    s: Array  # (r, decreasing)
+    directions: Array  # u (d x r)
+    vy: Array  # v'y (r)
     unit: float
 
     @classmethod

@@ -48,15 +48,12 @@ HOPE = 50
 
 @dataclass(frozen=True)
 class Observed:
-    """The columns of all views, centred and of unit variance; zero where an entry is missing.
+    """The columns of all views, centred and of unit variance; zero where an entry is missing."""
 
-    ``seen`` is None where nothing is missing; ``V`` then may be a triangular factor of the data.
-    """
-
-    V: Array
+    V: Array  # or a triangular factor of it, where nothing is missing
     view: np.ndarray
     weight: Array
-    seen: Array | None
+    seen: Array | None  # None where nothing is missing
 
     @classmethod
     def of(cls, V: Array, view: np.ndarray, weight: Array) -> Observed:
@@ -259,10 +256,7 @@ def search(data: Observed, most: int, tol: float, max_iter: int) -> Run:
 
 
 def ascend(data: Observed, q: Loadings, tol: float, max_iter: int, beat: float = -np.inf) -> Run:
-    """Updates until the bound grows by less than tol in a step.
-
-    Or until there is little hope of a bound above ``beat``.
-    """
+    """Updates until the bound grows by less than tol in a step, or can hardly ``beat`` another."""
     last, change, steps = -np.inf, np.inf, 0
     while change > tol and steps < max_iter and not last + HOPE * change < beat:
         steps += 1
@@ -291,15 +285,13 @@ def principal(data: Observed, K: int) -> Array:
 
 
 def varimax(W: Array, steps: int = 200, tol: float = 1e-8) -> Array:
-    """W rotated so that its columns have few large entries.
-
-    The variance of the squares is climbed by polar factors of its gradient; adding a multiple of
-    the sum of squares, which no rotation changes, makes every step one upwards.
-    """
+    """W rotated so that its columns have few large entries: the variance of the squares is climbed
+    by polar factors of its gradient."""
     R = np.eye(W.shape[1])
     for _ in range(steps):
         L = W @ R
         mean = np.mean(L**2, axis=0)
+        # A multiple of the sum of squares, which no rotation changes, makes every step one upwards.
         U, _, Vt = np.linalg.svd(W.T @ (L**3 + L * (3 * mean.max() - mean)))
         last, R = R, U @ Vt
         if np.linalg.norm(R - last) <= tol:

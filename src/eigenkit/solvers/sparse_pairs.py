@@ -43,17 +43,13 @@ FREE_SWEEPS = 20
 
 @dataclass(frozen=True)
 class View:
-    """The columns of X = Z diag(factor) at unit length, and the orthonormal T to leave out.
-
-    ``squares`` holds the squared lengths of what is left of the columns, ``whole`` those of all,
-    ``grain`` the lengths that they may have by rounding.
-    """
+    """The columns of X = Z diag(factor) at unit length, and the orthonormal T to leave out."""
 
     X: Rescaled
     T: Array
-    squares: Array
-    whole: Array
-    grain: Array
+    squares: Array  # squared lengths of what is left of the columns
+    whole: Array  # and of all
+    grain: Array  # the lengths that they may have by rounding
 
     @classmethod
     def of(cls, Z: Centered, scale: bool) -> View:
@@ -326,11 +322,8 @@ def _best_pair(x: View, y: View) -> tuple[int, int] | None:
 
 
 def _largest(gain: Array, left: Array) -> int:
-    """The variable of largest gain; among equal gains the one with most ``left``, then the first.
-
-    ``left`` is the part of each variable that the chosen ones do not explain. The answer does not
-    depend on the order of the variables, unless two of them agree in both numbers.
-    """
+    """The variable of largest gain; among equal gains the one of which most is ``left``
+    unexplained by those chosen, then the first: unless two agree in both, no order matters."""
     tied = np.flatnonzero(gain >= (1 - GAIN_TIE) * gain.max())
     return int(tied[np.argmax(left[tied] >= (1 - GAIN_TIE) * left[tied].max())])
 
@@ -366,15 +359,12 @@ def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
     kept: list[int] = []
     bases = [S[:, :0] for S in scores]
     for j in order:
-        outside = (_is_outside(S[:, j], Q) for S, Q in zip(scores, bases, strict=True))
-        if len(kept) < l and all(outside):
+        rests = [S[:, j] for S in scores]
+        for _ in range(2):
+            rests = [v - Q @ (Q.T @ v) for v, Q in zip(rests, bases, strict=True)]
+        pairs = zip(rests, scores, strict=True)
+        outside = all(norm(v) ** 2 > DEPENDENT * norm(S[:, j]) ** 2 for v, S in pairs)
+        if len(kept) < l and outside:
             kept.append(j)
             bases = [np.linalg.qr(S[:, kept])[0] for S in scores]
     return kept
-
-
-def _is_outside(v: Array, Q: Array) -> bool:
-    rest = v
-    for _ in range(2):
-        rest = rest - Q @ (Q.T @ rest)
-    return bool(norm(rest) ** 2 > DEPENDENT * norm(v) ** 2)

@@ -14,7 +14,7 @@ than half of the digits of a singular value that is asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -32,24 +32,15 @@ from eigenkit.numerics.linalg import (
     truncated_svd,
 )
 from eigenkit.numerics.tolerances import EPS, TEN_DIGITS, above_rounding, along
-from eigenkit.pencil import Answer, Report
+from eigenkit.pencil import Answer, Report, Solution
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
 
 METHODS = ("auto", "gram", "svd", "lanczos")
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """Singular values of Z (decreasing) and right singular vectors (d x r), in its units."""
-
-    s: Array
-    V: Array
-    report: Report
-
-
-def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: int) -> Spectrum:
-    """The k leading singular values and right singular vectors of Z; all that are not zero
-    for ``k=None``."""
+def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: int) -> Solution:
+    """The k leading right singular vectors of Z, in its units, with singular values in place of
+    eigenvalues; all whose value is not zero for ``k=None``."""
     reason, how = "as asked", (0, True)
     if method == "auto":
         method, reason = cheapest(Z, k)
@@ -61,18 +52,19 @@ def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: in
     s, V = found or _from_svd(Z, k)
     keep = s > along(V, Z.grain())  # rounding of the numbers as they were given
     s, V = s[keep], V[:, keep]
+    V = V * signs(V)
     report = Report("spectral", method, reason, *how, products=Z.products)
-    spectrum = Spectrum(s, V * signs(V), report)
-    return _measured(Z, spectrum) if method == "lanczos" and len(s) else spectrum
+    if method == "lanczos" and len(s):
+        report = _measured(Z, s, V, report)
+    return Solution(V, s, np.empty((0, len(s))), report)
 
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
     """The method for k components (None: all) that is predicted to be fastest, and why."""
-    side = Z.shape[1] if Z.primal else Z.shape[0]
+    side, _, forming = Z.smaller()
     costs = {}
     if fits(side):
-        forming = Z.seconds_for_gram() if Z.primal else Z.seconds_for_outer()
-        costs["gram"] = forming + 3 * side**3 / DENSE_RATE
+        costs["gram"] = forming() + 3 * side**3 / DENSE_RATE
     if k is not None and k <= side // 4:
         vectors = 6 * k + 10 * BLOCK
         each = Z.seconds_for_passes(BLOCK) / BLOCK
@@ -117,17 +109,15 @@ def _from_lanczos(
     """The axes, the number of blocks, and whether they converged."""
     if k is None:
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
-    n, d = Z.shape
+    side, product, _ = Z.smaller()
     with Z.threads:
-        product, side = (Z.normal, d) if Z.primal else (Z.dual_normal, n)
         pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)
         return (s, Z.axes(pairs.vectors, s)), (pairs.n_iter, pairs.converged)
 
 
-def _measured(Z: Data, found: Spectrum) -> Spectrum:
+def _measured(Z: Data, s: Array, V: Array, report: Report) -> Report:
     """An iterative answer is measured against the data before it is believed."""
-    s, V, report = found.s, found.V, found.report
     residual = np.linalg.norm(Z.normal(V) - V * s**2, axis=0).max() / s[0] ** 2
     orthogonality = np.abs(V.T @ V - np.eye(len(s))).max()
     if not report.converged:
@@ -135,8 +125,7 @@ def _measured(Z: Data, found: Spectrum) -> Spectrum:
             f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
             "increase max_iter or tol"
         )
-    report = replace(report, residual=float(residual), orthogonality=float(orthogonality))
-    return Spectrum(s, V, report)
+    return replace(report, residual=float(residual), orthogonality=float(orthogonality))
 
 
 # -- from inner products alone ----------------------------------------------------------

@@ -27,8 +27,7 @@ candidate                                 when it may be used
                                           out too ill-conditioned, or on demand
 ========================================  ===================================================
 
-The cheapest candidate wins. Costs are in seconds of a two-core machine; only their ratios
-matter. All candidates reach the same answer.
+The cheapest candidate wins; all reach the same answer.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, RANK_TOL, TINY
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.coordinates import leading, narrowed, reduced
-from eigenkit.solvers.iterations import cg, lsqr
+from eigenkit.solvers.krylov import cg, lsqr
 from eigenkit.solvers.regression import (
     Directions,
     Method,
@@ -83,10 +82,6 @@ REGRESSIONS: dict[str, Method] = {
     "lsqr": lsqr,
 }
 
-# Why a method gives up and answers None, and the methods of last resort.
-SINGULAR = "B is singular to rounding there"
-LAST = ("svd", "lsqr")
-
 # With a direct method, a residual above this means that half of the digits are lost.
 LOST = 1e-5
 
@@ -96,24 +91,18 @@ ILL_CONDITIONED = 1e16
 
 @dataclass(frozen=True)
 class Settings:
-    """The computational choices.
+    """The computational choices."""
 
-    ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
-    ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
-    methods. With ``n_components`` few beyond it are solved for; None is for all.
-    ``label_rank`` is the number of directions that stand for all labels (:mod:`.coordinates`): of
-    the targets, or ``by_eigenvalues`` where those are all alike. ``reason`` is why a regression
-    was given.
-    """
-
-    solver: str = "auto"
-    regression: str = "auto"
-    tol: float = 1e-8
+    solver: str = "auto"  # of SOLVERS; this is "two_stage", which is always exact
+    regression: str = "auto"  # or a key of REGRESSIONS
+    tol: float = 1e-8  # this and max_iter steer iterative methods
     max_iter: int = 1000
-    n_components: int | None = None
+    n_components: int | None = None  # few beyond it are solved for; None is for all
+    # The number of directions that stand for all labels (coordinates.py): of the targets, or by
+    # eigenvalues where those are all alike.
     label_rank: int | str | None = None
     by_eigenvalues: bool = False
-    reason: str = "as asked"
+    reason: str = "as asked"  # why a regression was given
 
     @property
     def count(self) -> int | None:
@@ -167,10 +156,7 @@ def _in_all_labels(V: Array, found: Solution, report: Report) -> Solution:
 
 
 def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regression, Report]]:
-    """Stage one by the method asked for or chosen, with a fallback where it gives up.
-
-    The problems differ in alpha alone.
-    """
+    """Stage one of problems that differ in alpha alone, with a fallback where a method gives up."""
     pencil, alphas = problems[0], [problem.alpha for problem in problems]
     choice, solver = Choice(settings.regression, settings.reason, {}), "two_stage"
     if settings.solver == "direct":
@@ -196,8 +182,7 @@ def _by_others(
 ) -> tuple[Regression, str, str]:
     """What other methods find where the chosen one gave up (None) or did not converge, and why.
 
-    All methods give the same answer. One that the user asked for is kept even if it stops early; a
-    warning says so.
+    One that the user asked for is kept even if it stops early; a warning says so.
     """
     name, reason = choice.regression, choice.reason
     factorizations = {other: cost for other, cost in choice.costs.items() if other != "cg"}
@@ -205,9 +190,9 @@ def _by_others(
     if name == "cg" and factorizations:
         others.insert(0, min(factorizations, key=factorizations.__getitem__))
     for other in others:
-        if answer is not None and (answer.converged or other in LAST):
-            break
-        why = SINGULAR if answer is None else "it did not converge"
+        if answer is not None and (answer.converged or other in ("svd", "lsqr")):
+            break  # these are for problems that others give up
+        why = "B is singular to rounding there" if answer is None else "it did not converge"
         name, reason = other, f"{reason}, but {why}: {other}"
         (answer,) = REGRESSIONS[other]([problem], settings.tol, settings.max_iter)
     assert answer is not None
@@ -222,10 +207,7 @@ def _by_others(
 
 
 def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
-    """The components of the pencil on the span of W, in which they lie already.
-
-    As they are where W'B W is not known, the identity, or singular to rounding.
-    """
+    """The components on the span of W; as they are where W'B W is unknown, I, or singular."""
     square = span.square
     if square is None or np.all(np.abs(square - np.eye(len(square))) < NOTHING_LEFT):
         return span, values, basis
@@ -245,10 +227,7 @@ def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
 def finish(
     span: Span, values: Array, basis: Array, report: Report, gram: Array | None = None
 ) -> Solution:
-    """Measure an answer in the units of Z, bring it to those of X and fix its signs.
-
-    W and B W are overwritten.
-    """
+    """Measure an answer, bring it to the units of X, fix its signs; W and B W are overwritten."""
     pencil = span.problem
     keep = _beyond_rounding(span, values, gram)
     if not keep.all():
@@ -260,24 +239,8 @@ def finish(
     residual, orthogonality = span.errors(values)
     report = replace(report, residual=residual, orthogonality=orthogonality)
     report = replace(report, products=pencil.Z.products)
-    # Rounding of Z'Z, or of a kernel, costs digits where it is not small beside alpha. Columns in
-    # units of their own have ridges of their own, so their residual is not informative.
-    exact = report.equivalent and not report.n_iter and np.ndim(pencil.ridge) == 0
-    if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
-        warnings.warn(
-            f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
-            "digits of the answer are lost, increase alpha",
-            ConditionWarning,
-            stacklevel=2,
-        )
-    elif exact and pencil.alpha > 0 and report.residual > LOST:
-        warnings.warn(
-            f"the answer has a residual of {report.residual:.0e}, as rounding of such large "
-            f"numbers is not small beside alpha={pencil.alpha:g}: increase alpha, or bring X (or "
-            "the kernel) to smaller numbers",
-            ConditionWarning,
-            stacklevel=2,
-        )
+    if lost := _digits_lost(pencil, report):
+        warnings.warn(lost, ConditionWarning, stacklevel=2)
     W = pencil.Z.to_X(span.W)
     sign = signs(W)
     gram = None if gram is None else gram * sign * sign[:, None]
@@ -285,12 +248,30 @@ def finish(
     return Solution(W, values, basis * sign, report, gram)
 
 
+def _digits_lost(pencil: Pencil, report: Report) -> str:
+    """Why half of the digits are lost, if they are."""
+    if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
+        return (
+            f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
+            "digits of the answer are lost, increase alpha"
+        )
+    # Rounding of Z'Z, or of a kernel, costs digits where it is not small beside alpha. Columns in
+    # units of their own have ridges of their own, so their residual is not informative.
+    exact = report.equivalent and not report.n_iter and np.ndim(pencil.ridge) == 0
+    if exact and pencil.alpha > 0 and report.residual > LOST:
+        return (
+            f"the answer has a residual of {report.residual:.0e}, as rounding of such large "
+            f"numbers is not small beside alpha={pencil.alpha:g}: increase alpha, or bring X (or "
+            "the kernel) to smaller numbers"
+        )
+    return ""
+
+
 def _beyond_rounding(span: Span, values: Array, gram: Array | None) -> np.ndarray:
     """Which components have scores longer than rounding of the input can explain.
 
-    An iterative first stage cannot leave directions out. A ridge holds them down: |w|^2 is no more
-    than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
-    which settles it for nearly all data.
+    An iteration cannot leave directions out. A ridge settles it for nearly all data: |w|^2 is at
+    most 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H.
     """
     Z, ridge = span.problem.Z, span.problem.ridge
     least = float(np.min(ridge)) * float(np.min(values, initial=np.inf))
@@ -382,10 +363,10 @@ def _iteration_cost(Z: Data, k: int, n_alphas: int) -> float:
 def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
     """About a third of the classical bound is what blocks take on text.
 
-    Blocks of k span the whole space after min(n, d) / k iterations. Without rounding that would be
-    the end; with it the number grows on, if only as the root of the bound. On text of 7484 and of
-    3000 documents with 26 and 101 labels, ridges from 1e-4 to 1e-2 and tolerances of 1e-4 and 1e-8,
-    this is within a factor of about two of what was counted.
+    Blocks of k span the whole space after min(n, d) / k iterations; rounding lets the number grow
+    on, if only as the root of the bound. On text of 7484 and of 3000 documents with 26 and 101
+    labels, ridges from 1e-4 to 1e-2 and tolerances of 1e-4 and 1e-8, this is within a factor of
+    about two of what was counted.
     """
     bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
     return float(3 + min(bound, 0.75 * np.sqrt(bound * min(Z.shape) / k)))

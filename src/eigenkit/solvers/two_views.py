@@ -55,17 +55,14 @@ class SingularView(ValueError):
 
 @dataclass(frozen=True)
 class TwoViews:
-    """Means, triangular factor of the covariance, loadings; the first columns are those of x.
-
-    E[z] given x, y or both is the difference from the means times ``A_x``, ``A_y`` or ``A``.
-    """
+    """A Gaussian of x and y, whose first columns are those of x."""
 
     mean: Array
-    R: Array
-    W: Array
-    A_x: Array
-    A_y: Array
-    A: Array
+    R: Array  # triangular factor of the covariance
+    W: Array  # loadings
+    A_x: Array  # E[z] given x is its difference from the mean times this;
+    A_y: Array  # given y, this;
+    A: Array  # given both, this
 
     @classmethod
     def of(cls, mean: Array, R: Array, W: Array, d_x: int) -> TwoViews:
@@ -175,10 +172,8 @@ class SharedLatent:
         return C
 
     def density(self) -> TwoViews:
-        """The Gaussian of (x, y), from the factors of the two views: no digit is lost in S.
-
-        Of the covariance, R12 = P diag(r) Q' R_y and R22'R22 = R_y' (I - Q diag(r^2) Q') R_y.
-        """
+        """The Gaussian of (x, y), from the factors of the two views: no digit is lost in S."""
+        # Of the covariance, R12 = P diag(r) Q' R_y and R22'R22 = R_y' (I - Q diag(r^2) Q') R_y.
         r, d = self.r[: self.q], self.d_x
         P, Q = self.R_x @ self.U_x[:, : self.q], self.R_y @ self.U_y[:, : self.q]
         R = np.zeros((len(self.mean),) * 2)
@@ -193,10 +188,8 @@ class SharedLatent:
 def closed_form(
     mean: Array, R: Array, d_x: int, q: int, eps: tuple[float, float] = (EPS, EPS)
 ) -> SharedLatent:
-    """The maximum of the likelihood, from the triangular factor of the covariance.
-
-    ``eps`` holds the precisions of the two views as they were given.
-    """
+    """The maximum of the likelihood, from the triangular factor of the covariance of two views,
+    which were given in the precisions ``eps``."""
     # Each of their numbers is rounded; samples outnumber columns.
     given = np.einsum("ij,ij->j", R, R) + mean**2
     x, y = (grain(given, len(R), own) for own in eps)
@@ -231,10 +224,8 @@ class Run:
 def expectation_maximization(
     V: Array, w: Array, d_x: int, q: int, ridge: Array, tol: float, max_iter: int
 ) -> Run:
-    """Maximum likelihood from rows with gaps; ``ridge`` (one per column) is added to the diagonal.
-
-    V is in units in which its columns vary by about 1.
-    """
+    """Maximum likelihood from rows with gaps, whose columns vary by about 1; the ridge (one per
+    column) is added to the diagonal."""
     groups, total = patterns(V), float(w.sum())
     mean = np.array([np.average(c[~np.isnan(c)], weights=w[~np.isnan(c)]) for c in V.T])
     spread = np.where(np.isnan(V), 0.0, V - mean) ** 2

@@ -46,9 +46,8 @@ FEW_SETS = 8
 class UniformBins:
     """Cubes that double in side from level to level, weighted by 1 / side.
 
-    The coarsest holds everything; the finest have the side given, or the extent of the data
-    over 2 ** (n_levels - 1). Only cubes with points in fit are known; the last bin of every
-    level stands for all others, and no set seen in fit has points there.
+    The coarsest holds everything; the finest have the side given, or the extent of the data over
+    2 ** (n_levels - 1). Of those without points in fit, the last bin of a level stands for all.
     """
 
     n_levels: int
@@ -221,11 +220,8 @@ class PyramidMatch(SetKernel):
         return counts
 
     def features(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """The sparse matrix U of sets whose U V' with V of the sets in fit is the kernel.
-
-        Its entries are sqrt(w_b - w_p(b)). What a set has in a bin beyond the sets in fit matches
-        nothing.
-        """
+        """The sparse matrix U of sets, with entries sqrt(w_b - w_p(b)), whose U V' with V of the
+        sets in fit is the kernel. What a set has in a bin beyond these matches nothing."""
         most, bins = self._most(), counts.indices
         held = np.minimum(counts.data, most[bins])
         entries = np.repeat(np.sqrt(self.bins_.steps[bins]), held)

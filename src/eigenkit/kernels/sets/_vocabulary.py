@@ -40,14 +40,11 @@ class Vocabulary:
     points do not determine a diameter, a bin of one point takes that of the bin around it
     (otherwise a few sets, whose points are soon alone, would be similar only to themselves), and a
     bin of copies of one point takes the median of its level.
-
-    Bins are in the order of levels, and the children of bin b are
-    ``first[b] : first[b] + n_children[b]``.
     """
 
     n_levels: int  # with the bin of everything as the first
-    centers: Array  # (n_bins, n_features)
-    first: np.ndarray
+    centers: Array  # (n_bins, n_features), in the order of levels
+    first: np.ndarray  # the children of bin b are first[b] : first[b] + n_children[b]
     n_children: np.ndarray
     weights: Array
 
@@ -130,10 +127,8 @@ def _extents(points: Array, inside: np.ndarray, largest: Array) -> tuple[Array, 
 
 
 def _split(points: Array, inside: np.ndarray, k: int, random: Any) -> np.ndarray:
-    """For every point k times its bin plus its cluster there; -1 where all points are equal.
-
-    Points are given relative to the centres of their bins.
-    """
+    """For every point (given relative to the centre of its bin) k times its bin plus its cluster
+    there; -1 where all points are equal."""
     part = np.full(len(points), -1, dtype=np.int64)
     for bins, rows, real in stacks(inside) if k else ():
         centers, known = _clusters(points[rows], real, k, random)
@@ -144,10 +139,9 @@ def _split(points: Array, inside: np.ndarray, k: int, random: Any) -> np.ndarray
 
 
 def stacks(group: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Groups of about one size at a time, each with its rows.
+    """Groups (b,) of about one size at a time, their rows (b, n), and which of these are real.
 
-    Yields the groups (b,), their rows (b, n), and which of these are real: a group of fewer
-    than n rows is filled up with its last one.
+    A group of fewer than n rows is filled up with its last one.
     """
     order = np.argsort(group, kind="stable")
     names, starts, sizes = np.unique(group[order], return_index=True, return_counts=True)
@@ -188,10 +182,8 @@ def _clusters(points: Array, real: np.ndarray, k: int, random: Any) -> tuple[Arr
 
 
 def _spread(points: Array, real: np.ndarray, k: int, random: Any) -> tuple[Array, np.ndarray]:
-    """k distinct points, each drawn with probability proportional to its squared distance.
-
-    In every stack; and how many of them there are: fewer where fewer points are distinct.
-    """
+    """Up to k distinct points in every stack, each drawn with probability proportional to its
+    squared distance, and which of them there are."""
     b, n, d = points.shape
     squared = np.einsum("bnd,bnd->bn", points, points)
     rounding = ROUNDINGS * np.finfo(points.dtype).eps

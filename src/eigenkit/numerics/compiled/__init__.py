@@ -3,10 +3,9 @@ one C file, one loader, one switch.
 
 Where there is a C compiler, installing eigenkit builds ``products.c`` (see ``hatch_build.py``).
 It takes less than half the time of scipy's product, which is built for the oldest processors, and
-two thirds of that of BLAS, which is built for many columns. Where it is missing, or switched off by
-the environment variable ``EIGENKIT_COMPILED=0``, or compiled from another ``products.c`` than the
-one beside it (a checkout was updated and not built again: a warning says so), scipy, BLAS and numpy
-do the work: the same sums, up to rounding, and the same numbers.
+two thirds of that of BLAS, which is built for many columns. Where it is missing, switched off
+(``EIGENKIT_COMPILED=0`` in the environment) or compiled from another ``products.c`` (a warning says
+so), scipy, BLAS and numpy do the work: the same sums, up to rounding, and the same numbers.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ def product_of(X: Any) -> Any:
 def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], None] | None:
     """What does ``out[rows] = X[rows] @ V`` with a CSR matrix X for a slice of rows, if it can be.
 
-    ``out`` is a C-contiguous matrix; the rows and the indices of X are known to be in range. What
-    all rows have in common is looked at once: they come in blocks, from several threads.
+    ``out`` is C-contiguous; rows and indices are known to be in range. What all rows have in common
+    is looked at once, as they come in blocks.
     """
     arrays = X.indptr, X.indices, X.data, V, out
     one_kind = X.dtype == V.dtype == out.dtype and _plain(arrays)
@@ -104,8 +103,7 @@ def add_gradient(
     """With Z = diag(r) (X V - 1 offset') for a CSR matrix X, adds X'diag(r) Z to S, the sums of the
     columns of diag(r) Z to drift, and Z'Z to square; False, and nothing done, if it cannot be.
 
-    Everything is float64; V, S, drift and square are C-contiguous. The indices of X are known to be
-    in range.
+    All are float64; V, S, drift and square are C-contiguous; indices are known to be in range.
     """
     k, given = V.shape[1], (X.indptr, X.indices, X.data, V, offset, r, S, drift, square)
     fits = k % 4 == 0 and 0 < k <= WIDEST_SPARSE
@@ -178,9 +176,6 @@ TEXT, NUMBER, NOTHING = range(3)
 def after_lines(text: bytes, at: int, end: int, most: int | None = None) -> tuple[int, int]:
     """How many lines begin in ``text[at:end]``, ``most`` at most, and where the last one ends.
 
-    Examples
-    --------
-    >>> from eigenkit.numerics.compiled import after_lines
     >>> after_lines(b"a\\nb\\nc", 2, 5)
     (2, 5)
     """
@@ -199,11 +194,10 @@ def after_lines(text: bytes, at: int, end: int, most: int | None = None) -> tupl
 def read_table(
     text: bytes, mark: str, kinds: Sequence[int], decimal: str = "."
 ) -> tuple[np.ndarray, list[list[str]]] | None:
-    """The numbers in the lines of a text in UTF-8, and the cells of its columns of TEXT; None if it
-    cannot.
+    """The numbers in the lines of a text in UTF-8, and the cells of its columns of TEXT.
 
-    It cannot where lines differ in their number of cells, a NUMBER is none, or quotes stand inside
-    of cells. Empty cells and words such as NA are NaN, as are columns that hold no numbers; every
+    None where lines differ in their number of cells, a NUMBER is none, or quotes stand inside of
+    cells. Empty cells and words such as NA are NaN, as are columns that hold no numbers; every
     number is the float64 nearest to what is written.
     """
     if not (len(kinds) and text and available()):
