@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import some_of
+from eigenkit import PCA, RGCCA
 from eigenkit.data import Centered
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
@@ -154,3 +155,12 @@ def test_the_report_says_why_another_method_took_over(rng, monkeypatch):
     monkeypatch.setitem(stages.REGRESSIONS, "cg", lambda *given: [None])
     ((_, report),) = stages.regress([pencil], stages.Settings())
     assert report.reason == "it is cheap, but B is singular to rounding there: cholesky"
+
+
+@pytest.mark.parametrize("model", [PCA(1, solver="nipals"), RGCCA(1, tau=0.5)])
+def test_data_of_rank_one_are_settled_by_the_first_step(model):
+    """Which also says that the first step is a step, and counts."""
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.normal(size=20), rng.normal(size=5))
+    model.fit([X, X] if isinstance(model, RGCCA) else X)
+    assert model.n_iter_ == 1
