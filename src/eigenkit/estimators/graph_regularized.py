@@ -16,20 +16,9 @@ from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import (
-    check_enough,
-    check_y_given,
-    labels_of,
-    marked,
-    unmarked,
-)
+from eigenkit.estimators._encoding import check_enough, check_y_given, labels_of, marked, unmarked
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._folds import (
-    BestEstimator,
-    Fold,
-    estimator_has,
-    score_table,
-)
+from eigenkit.estimators._folds import BestEstimator, Fold, estimator_has, score_table
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import Kernel
@@ -38,11 +27,7 @@ from eigenkit.moments.graph import incidence, laplacian, root
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
-from eigenkit.shell import (
-    check_numbers,
-    checked,
-    what_is,
-)
+from eigenkit.shell import check_numbers, checked, what_is
 
 WEIGHTS = ("heat", "uniform")
 

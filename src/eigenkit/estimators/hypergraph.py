@@ -20,12 +20,7 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    refuse,
-    take_parameters,
-)
+from eigenkit.shell import check_at_most, check_count, refuse, take_parameters
 from eigenkit.targets import TARGETS, Labels, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
@@ -198,11 +193,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     _supervised = False
 
-    _rules: ClassVar = {
-        "expansion": EXPANSIONS,
-        "n_init": _check_starts,
-        "n_clusters": check_count,
-    }
+    _rules: ClassVar = {"expansion": EXPANSIONS, "n_init": _check_starts, "n_clusters": check_count}
 
     def _settings(self) -> int:
         return int(self.n_clusters)

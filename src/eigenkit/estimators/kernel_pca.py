@@ -17,12 +17,7 @@ from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.tolerances import SOLVABLE
 from eigenkit.pencil import Answer
-from eigenkit.shell import (
-    UNCHANGED,
-    check_at_most,
-    check_flag,
-    take_parameters,
-)
+from eigenkit.shell import UNCHANGED, check_at_most, check_flag, take_parameters
 from eigenkit.solvers.spectral import principal
 
 

@@ -20,12 +20,7 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import (
-    check_choice,
-    check_flag,
-    check_share,
-    take_parameters,
-)
+from eigenkit.shell import check_choice, check_flag, check_share, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
 
@@ -90,9 +85,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     0.98
     """
 
-    _instead: ClassVar = {
-        "covariance_estimator": "use shrinkage, or alpha for a ridge",
-    }
+    _instead: ClassVar = {"covariance_estimator": "use shrinkage, or alpha for a ridge"}
 
     def __init__(
         self,

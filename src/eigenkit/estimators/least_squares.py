@@ -26,11 +26,7 @@ from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import (
-    check_share,
-    checked,
-    take_parameters,
-)
+from eigenkit.shell import check_share, checked, take_parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target

@@ -14,11 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import as_dense, one_sample, stored
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import (
-    check_indicator,
-    check_two_classes,
-    class_columns,
-)
+from eigenkit.estimators._encoding import check_indicator, check_two_classes, class_columns
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.cca import OrthonormalizedPLS

@@ -18,11 +18,7 @@ from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
-from eigenkit.shell import (
-    check_at_most,
-    check_numbers,
-    is_sequence,
-)
+from eigenkit.shell import check_at_most, check_numbers, is_sequence
 from eigenkit.solvers.multiview import solve_views
 
 

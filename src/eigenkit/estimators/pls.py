@@ -23,10 +23,7 @@ from eigenkit.estimators._cross_decomposition import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import (
-    check_all_or_count,
-    check_at_most,
-)
+from eigenkit.shell import check_all_or_count, check_at_most
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")

@@ -121,11 +121,7 @@ class RGCCA(Streaming, ManyViews):
     components_, view_components_, covariances_, criterion_, n_iter_ = results(5)
     mean_, n_components_, n_views_, _columns_ = results(4)
 
-    _rules: ClassVar = {
-        "n_components": check_count,
-        "tau": check_numbers,
-        "scheme": SCHEMES,
-    }
+    _rules: ClassVar = {"n_components": check_count, "tau": check_numbers, "scheme": SCHEMES}
 
     def _settings(self) -> int:
         return int(self.n_components)

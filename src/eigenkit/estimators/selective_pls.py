@@ -24,11 +24,7 @@ from eigenkit.estimators.sparse_cca import Keep, sparsities
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    take_parameters,
-)
+from eigenkit.shell import check_at_most, check_count, take_parameters
 from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.deflation import rescaled, sparse_pair
 

@@ -17,12 +17,7 @@ from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    check_flag,
-    check_real,
-)
+from eigenkit.shell import check_at_most, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -96,11 +91,7 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
 
     _last_result = "coef_"
 
-    _rules: ClassVar = {
-        "method": METHODS,
-        "n_components": check_count,
-        "bounded": check_flag,
-    }
+    _rules: ClassVar = {"method": METHODS, "n_components": check_count, "bounded": check_flag}
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(
