@@ -35,6 +35,12 @@ class ScoresByName:
         weight = check_weight(sample_weight, labels.shape[0])
         return float(scored.score(X, labels, sample_weight=weight))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = True
+        return tags
+
 
 class CentredSides(Streaming):
     """Estimators that need nothing but X and y as centred data."""

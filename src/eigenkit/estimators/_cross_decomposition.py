@@ -136,8 +136,7 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     # -- keeping -----------------------------------------------------------------------
 
-    def _keep(self, problem: Pair, solution: Fit) -> None:
-        fit = solution
+    def _keep(self, pair: Pair, fit: Fit) -> None:
         found, X, Y = fit.components, fit.X, fit.Y
         own = self._deflation in ("canonical", "svd")
         # Where y is regressed on the scores of X, its loadings carry the units of both.
@@ -164,9 +163,9 @@ class CrossDecomposition(SkipsGaps, BothSides):
                 x_explained_variance_ratio_=found.x_taken / fit.squares[0],
                 y_explained_variance_ratio_=found.y_taken / fit.squares[1],
             )
-        self._keep_spread(problem, fit)
-        self._keep_more(problem, fit)
-        self._keep_scores(problem, fit)
+        self._keep_spread(pair, fit)
+        self._keep_more(pair, fit)
+        self._keep_scores(pair, fit)
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
         """What brings the scores of X to unit covariance, and how many samples it is known from.

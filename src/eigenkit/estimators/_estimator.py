@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import as_dense, project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
-from eigenkit.estimators._described import described
+from eigenkit.estimators._described import Shown, described
 from eigenkit.estimators._encoding import labels_of
-from eigenkit.estimators._notebook import Shown
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import (
     check_weight,

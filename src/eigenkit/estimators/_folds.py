@@ -33,7 +33,7 @@ from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import check_at_most, check_count, lacks, what_is
+from eigenkit.shell import check_at_most, check_count, what_is
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -47,13 +47,10 @@ def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 class Delegating:
     """Predictions are made by another estimator, if it has the method."""
 
-    def _asked(self) -> Any:
-        """The estimator that says which methods there are, fitted or not."""
-        lacks(self, "_asked")
-
-    def _handed(self, X: Any) -> tuple[Any, Any]:
-        """The fitted estimator, and X as it takes it."""
-        lacks(self, "_handed")
+    # What a subclass says: the estimator, fitted or not, that shows which methods there are; and
+    # the fitted one, with X as it takes it.
+    _asked: Any
+    _handed: Any
 
     def _answer(self, method: str, X: Any) -> Any:
         estimator, X = self._handed(X)
@@ -92,6 +89,7 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
 
     estimator: Any
     best_estimator_: Any
+    _chosen: Any  # says what was chosen, and by what
 
     def _describe(self) -> None:
         """Take over what the best estimator knows of the data."""
@@ -99,32 +97,27 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
 
-    def _chosen(self) -> str:
-        """What was chosen, and by what."""
-        lacks(self, "_chosen")
-
     def _report(self, solution: Any) -> Report:
         """How the best estimator was fitted, and why it is the one."""
-        found: Report = self.best_estimator_.report_
-        return found.noting(self._chosen())
+        found: Report = self.best_estimator_.report_.noting(self._chosen())
+        return found
 
     def _asked(self) -> Any:
         return getattr(self, "best_estimator_", self.estimator)
 
-    def _best(self) -> Any:
-        check_is_fitted(self)
-        return self.best_estimator_
-
     def _handed(self, X: Any) -> tuple[Any, Any]:
-        return self._best(), X
+        check_is_fitted(self)
+        return self.best_estimator_, X
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Project, with y both sides where the estimator does; see the estimator."""
-        return self._best().transform(*([X] if y is None else [X, y]))
+        check_is_fitted(self)
+        return self.best_estimator_.transform(*([X] if y is None else [X, y]))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the components; see the estimator."""
-        return self._best().get_feature_names_out(input_features)
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
 
     def __sklearn_tags__(self) -> Any:
         return self.estimator.__sklearn_tags__()

@@ -240,11 +240,6 @@ class ResponseProjection(ScoresByName, MultiOutputMixin, RegressorMixin, Project
         one = getattr(self, "_one_response_", False)
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
-
 
 # -- probabilities from distances ------------------------------------------------------
 

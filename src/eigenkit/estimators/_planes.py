@@ -37,7 +37,7 @@ from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import ClassMoments, Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.shell import check_flag, lacks, take_parameters
+from eigenkit.shell import check_flag, take_parameters
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
@@ -133,19 +133,11 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     alpha: float
     probability: bool
 
-    # -- what a subclass says ----------------------------------------------------------
-
-    def _planes(self, rows: ClassRows | ClassGrams) -> Planes:
-        lacks(self, "_planes")
-
-    def _from_products(self, rows: PlaneSums) -> Planes:
-        """Planes of sparse rows too many and too wide for matrices of either order."""
-        lacks(self, "_from_products")
-
-    @property
-    def _exchanged(self) -> float:
-        """How much of the matrix of one side is added to the other."""
-        return 0.0
+    # What a subclass says: the planes of rows, those of sparse rows too many and too wide for
+    # matrices of either order, and how much of the matrix of one side is added to the other.
+    _planes: Any
+    _from_products: Any
+    _exchanged: Any = 0.0
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -198,7 +190,8 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         return ClassRows(Z.toarray(), *known, column=column)
 
     def _solve(self, problem: Any, settings: None) -> Planes:
-        return self._from_products(problem) if self._by_products_ else self._planes(problem)
+        planes: Planes = (self._from_products if self._by_products_ else self._planes)(problem)
+        return planes
 
     def _learn(self, sample: Any, settings: None) -> None:
         super()._learn(sample, settings)

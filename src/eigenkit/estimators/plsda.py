@@ -125,10 +125,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _check_informative(self, problem: Pair) -> None:
         Y = problem.Y
         if not self._multilabel_:
-            check_two_classes(Y.mean)
-            n, present = Y.n_samples, int(np.sum(Y.mean > 0))
-            if present == n:
-                raise ValueError(ONE_EACH.format(n, n))
+            present = check_two_classes(Y.mean)
+            if present == Y.n_samples:
+                raise ValueError(ONE_EACH.format(present, present))
         super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 

@@ -41,9 +41,11 @@ class _SparsePairs(StreamedPLS):
     tol: float
     max_iter: int
 
-    def _check_sparsity(self) -> None:
+    def _settings(self) -> tuple[bool, bool]:
         for side in ("x", "y"):
             sparsities(self, side)
+        scale: tuple[bool, bool] = super()._settings()
+        return scale
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))
@@ -143,14 +145,9 @@ class SparsePLS(_SparsePairs, PLSRegressor):
 
     _rules: ClassVar = {"mode": MODES}
 
-    def _settings(self) -> tuple[bool, bool]:
-        self._check_sparsity()
-        scale: tuple[bool, bool] = super()._settings()
-        return scale
-
-    def _keep(self, problem: Pair, solution: Fit) -> None:
-        super()._keep(problem, solution)
-        self.y_weights_ = self._cast(solution.components.y_weights)  # of unit length, in no unit
+    def _keep(self, pair: Pair, fit: Fit) -> None:
+        super()._keep(pair, fit)
+        self.y_weights_ = self._cast(fit.components.y_weights)  # of unit length, in no unit
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         """u_i = Y_i c_i, with Y_i deflated by the scores before i."""
@@ -220,7 +217,6 @@ class SparsePLSDA(_SparsePairs, PLSDA):
     _deflation = "regression"
 
     def _settings(self) -> tuple[bool, bool]:
-        self._check_sparsity()
         scaled = super()._settings()[0]
         return scaled, scaled
 

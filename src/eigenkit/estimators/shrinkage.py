@@ -169,7 +169,6 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.regressor_tags.poor_score = True
         return tags
 
 
