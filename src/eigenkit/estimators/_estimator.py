@@ -66,6 +66,7 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        described(cls)  # first: what wraps methods takes over what is said of them
         take_blocks(cls, *ROW_BY_ROW, "score")
 
     # -- what a subclass says ----------------------------------------------------------
@@ -237,7 +238,6 @@ def check_solver(name: str, value: Any) -> None:
     check_choice(name, value, SOLVERS)
 
 
-@described
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 

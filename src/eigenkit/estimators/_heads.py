@@ -204,7 +204,6 @@ def beyond_rounding_of_y(
     return np.asarray(found)
 
 
-@described
 class ResponseProjection(ScoresByName, MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 

@@ -21,7 +21,6 @@ from eigenkit.estimators._class_rows import (
     landmark_rows,
     plane_sums,
 )
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import class_index
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
@@ -97,7 +96,6 @@ def _takes_parts(model: Any) -> bool:
     return True
 
 
-@described
 class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 

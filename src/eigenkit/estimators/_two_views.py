@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, check_finite, one_sample, project
 from eigenkit.estimators._both_sides import BothSides
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary, check_X, counted
@@ -88,7 +87,6 @@ def settled(model: Any, who: str, what: str, change: float) -> bool:
     return False
 
 
-@described
 class TwoViewDensity(Streaming, BothSides):
     """A Gaussian of two views, and of a latent variable that they share."""
 

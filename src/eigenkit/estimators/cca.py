@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from eigenkit.estimators._both_sides import MapsBack
-from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.estimators._streams import results
 from eigenkit.exceptions import ConditionWarning
@@ -23,7 +22,6 @@ from eigenkit.solvers.covariance import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
 
 
-@described
 class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
@@ -73,7 +71,6 @@ class OrthonormalizedPLS(ResponseProjection):
         self._keep_regression(problem, regression(solution, self.n_components_))
 
 
-@described
 class CCA(MapsBack, ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
@@ -228,7 +225,6 @@ class CCA(MapsBack, ResponseProjection):
         return np.asarray(loadings)
 
 
-@described
 class CanonicalRidge(CCA):
     """Canonical ridge analysis: CCA, orthonormalized PLS and PLS as corners of one family.
 

@@ -15,7 +15,6 @@ from sklearn.utils import _safe_indexing, indexable
 from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._blocks import refuse_blocks
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_enough, check_y_given, labels_of, marked, unmarked
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import BestEstimator, Fold, estimator_has, score_table
@@ -32,7 +31,6 @@ from eigenkit.shell import check_numbers, checked, what_is
 WEIGHTS = ("heat", "uniform")
 
 
-@described
 class GraphRegularized(BestEstimator):
     """Semi-supervised projection: neighbouring samples, labelled or not, get similar scores.
 

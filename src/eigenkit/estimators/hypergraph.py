@@ -11,7 +11,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
 
 from eigenkit.data import constant_columns, one_sample
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._estimator import Estimator, Projection
 from eigenkit.estimators._validation import NO_VARIANCE, check_X, numbers_in, warn_degenerate
@@ -28,7 +27,6 @@ EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 MOST_STARTS = 1_000_000
 
 
-@described
 class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 
@@ -134,7 +132,6 @@ def _check_starts(name: str, value: Any) -> None:
     check_at_most(name, starts, MOST_STARTS, "the most starts allowed", hint="")
 
 
-@described
 class HypergraphClustering(ClusterMixin, Estimator):
     """Spectral clustering of the vertices of a hypergraph.
 

@@ -12,7 +12,6 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import best_of
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import Fold, Samples, Search, score_table
 from eigenkit.estimators.selective_pls import SparsePLS, SparsePLSDA
@@ -21,7 +20,6 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_sequence, check_share, random_of, what_is
 
 
-@described
 class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 

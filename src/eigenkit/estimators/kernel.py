@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._both_sides import BothSides
-from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, regression
 from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
 from eigenkit.estimators._streams import Result
@@ -26,7 +25,6 @@ from eigenkit.solvers.deflation import CrossProducts, decompose, gram_pays
 from eigenkit.targets import TARGETS
 
 
-@described
 class KernelOrthonormalizedPLS(DualCoefficients, OrthonormalizedPLS, KernelProjection):
     """Orthonormalized partial least squares in the space of a kernel.
 
@@ -59,7 +57,6 @@ class KernelOrthonormalizedPLS(DualCoefficients, OrthonormalizedPLS, KernelProje
     __init__ = KernelProjection.__init__
 
 
-@described
 class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
 
@@ -114,7 +111,6 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
         return self._scores(X)
 
 
-@described
 class KernelLDA(LDA, KernelProjection):
     """Discriminant analysis in the space of a kernel: a projection and a classifier.
 
@@ -184,7 +180,6 @@ class KernelLDA(LDA, KernelProjection):
         """The means of classes are points of the feature space: there is nothing to keep."""
 
 
-@described
 class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
     """Hypergraph spectral learning in the space of a kernel, for multi-label data.
 
@@ -243,7 +238,6 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
 ONE_BY_ONE = "one component after the other"
 
 
-@described
 class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     """Partial least squares regression in the space of a kernel.
 

@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, as_dense, project
-from eigenkit.estimators._described import described
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
@@ -21,7 +20,6 @@ from eigenkit.shell import UNCHANGED, check_at_most, check_flag, take_parameters
 from eigenkit.solvers.spectral import principal
 
 
-@described
 class KernelPCA(KernelSpace):
     """Principal component analysis in the space of a kernel.
 

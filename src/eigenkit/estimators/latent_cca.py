@@ -10,7 +10,6 @@ import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, settled
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
@@ -37,7 +36,6 @@ def _check_latent(name: str, value: Any) -> None:
         check_count(name, value, hint=', or "bic", or "hqc", or None for all')
 
 
-@described
 class ProbabilisticCCA(TwoViewDensity):
     """Canonical correlation analysis as a model of the data: two views of one latent variable.
 
@@ -201,7 +199,6 @@ def _singular(error: SingularView, views: Views | Sides) -> str:
     )
 
 
-@described
 class BayesianCCA(TwoViewDensity):
     """Bayesian CCA: sparse loadings, and a number of components found from the data.
 

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 
 from eigenkit.data import Centered, as_dense, scaled
 from eigenkit.estimators._both_sides import ScoresByName
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     ONE_EACH,
     as_labels,
@@ -42,7 +41,6 @@ def _check_shrinkage(name: str, value: Any) -> None:
         )
 
 
-@described
 class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
@@ -275,7 +273,6 @@ def shrunken(problem: Problem, shrinkage: float, d: int) -> Problem:
     return replace(problem, pencil=problem.pencil.at(alpha))
 
 
-@described
 class MultilabelLDA(Projection):
     """Class-balanced linear discriminant analysis of multi-label data.
 

@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     as_numbers,
     check_two_classes,
@@ -41,7 +40,6 @@ def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
     return found
 
 
-@described
 class LeastSquaresProjection(Projection):
     """The least squares model of a projection: its targets regressed on X, with a penalty.
 

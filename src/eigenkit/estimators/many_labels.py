@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import as_dense, one_sample, stored
 from eigenkit.estimators._both_sides import ScoresByName
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_indicator, check_two_classes, class_columns
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
@@ -37,7 +36,6 @@ MANY_LABELS, MAIN_DIRECTIONS = 2000, 200
 FEW = 10
 
 
-@described
 class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     """Ranks many labels by the votes of the nearest neighbours among the scores of a projection.
 

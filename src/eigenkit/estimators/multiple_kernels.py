@@ -14,7 +14,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._folds import Delegating
@@ -64,7 +63,6 @@ def _write_progress(step: Step) -> None:
     )
 
 
-@described
 class MultipleKernelProjection(Delegating, Transformer):
     """A kernel projection on a sum of kernels whose weights are learned from y.
 

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._gaps import Gapped, SkipsGaps, axes_with_gaps, total_squares
 from eigenkit.estimators._streams import results
@@ -58,7 +57,6 @@ def _check_wanted(name: str, value: Any) -> None:
         check_count(name, value, hint=", a share of variance between 0 and 1, 'mle', or None")
 
 
-@described
 class PCA(SkipsGaps, Projection):
     """Principal component analysis: the directions of largest variance.
 

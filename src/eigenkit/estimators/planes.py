@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.estimators._class_rows import ClassGrams, ClassRows
-from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.shell import take_parameters
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
@@ -27,7 +26,6 @@ TOO_LARGE = (
 REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
-@described
 class GEPSVM(ProximalPlanes):
     """Generalized eigenvalue proximal support vector machine.
 
@@ -74,7 +72,6 @@ class GEPSVM(ProximalPlanes):
         return planes_from_products(rows, float(self.alpha), 0.0)
 
 
-@described
 class ReGEC(ProximalPlanes):
     """Regularized general eigenvalue classifier.
 

@@ -20,7 +20,6 @@ from eigenkit.estimators._cross_decomposition import (
     StreamedPLS,
     decomposed,
 )
-from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_all_or_count, check_at_most
@@ -35,7 +34,6 @@ _where_nested: Callable[[Callable[..., Any]], Any] = available_if(
 )
 
 
-@described
 class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition, MapsBack):
     """Members of the family that predict y."""
 
@@ -159,7 +157,6 @@ class NipalsRegressor(PLSRegressor):
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
 
 
-@described
 class PLSRegression(StreamedPLS, NipalsRegressor):
     """Partial least squares regression (PLS2; with one response PLS1).
 
@@ -212,7 +209,6 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
         return np.asarray(scores)
 
 
-@described
 class SIMPLS(StreamedPLS, PLSRegressor):
     """SIMPLS: PLS regression with weights that apply to X itself.
 
@@ -245,7 +241,6 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     _deflation = "simpls"
 
 
-@described
 class PLSCanonical(StreamedPLS, NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
 
@@ -292,7 +287,6 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
 
 
-@described
 class PLSSVD(StreamedPLS):
     """PLS-SB: the singular vectors of X'Y, all at once.
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import Centered, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     ONE_EACH,
     check_indicator,
@@ -25,7 +24,6 @@ from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
 CODINGS = ("indicator", "reduced", "between")
 
 
-@described
 class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import Centered, Rescaled
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE, check_y_varies, numbers_in
@@ -32,7 +31,6 @@ class Blocks:
     design: Array
 
 
-@described
 class RGCCA(Streaming, ManyViews):
     """Regularized generalized CCA: multi-block PLS and CCA with a design.
 

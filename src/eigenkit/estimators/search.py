@@ -24,7 +24,6 @@ from eigenkit.estimators._alphas import (
 )
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import CrossValidated, Samples, Search, score_table
 from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
@@ -48,7 +47,6 @@ from eigenkit.solvers.least_squares import l1_path as _l1_path
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
-@described
 class AlphaSearchCV(Search):
     """A projection with alpha chosen by cross-validation.
 
@@ -270,7 +268,6 @@ def _squares(blocks: Iterable[Any], model: Linear, l: int, unit: float) -> tuple
     return squares, size
 
 
-@described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 

@@ -16,7 +16,6 @@ from eigenkit.estimators._cross_decomposition import (
     StreamedPLS,
     decomposed,
 )
-from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
@@ -59,7 +58,6 @@ class _SparsePairs(StreamedPLS):
         return fit
 
 
-@described
 class SparsePLS(_SparsePairs, PLSRegressor):
     """PLS with few variables in each component, of X and of y.
 
@@ -157,7 +155,6 @@ class SparsePLS(_SparsePairs, PLSRegressor):
         return np.asarray(Y @ C - T @ np.triu(self.y_loadings_.T @ C, 1))
 
 
-@described
 class SparsePLSDA(_SparsePairs, PLSDA):
     """Sparse PLS discriminant analysis: few variables that tell the classes apart.
 
@@ -221,7 +218,6 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         return scaled, scaled
 
 
-@described
 class OrthogonalPLS(StreamedPLS, PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 

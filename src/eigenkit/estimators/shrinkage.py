@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._both_sides import CentredSides, ScoresByName
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import results
@@ -23,7 +22,6 @@ from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_ris
 METHODS = ("ols", "pcr", "ridge", "pls")
 
 
-@described
 class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 

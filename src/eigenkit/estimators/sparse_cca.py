@@ -10,7 +10,6 @@ import numpy as np
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._blocks import Paired, paired
 from eigenkit.estimators._both_sides import BothSides, CentredSides
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import results
 from eigenkit.exceptions import warn_of_stopping
@@ -31,7 +30,6 @@ from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 Keep = int | Sequence[int] | None
 
 
-@described
 class SparseCCA(CentredSides, BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
