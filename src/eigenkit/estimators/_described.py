@@ -95,6 +95,12 @@ n_features_in_, feature_names_in_
 [report]
 report_ : Report
     How it was solved, and how well; see :class:`eigenkit.pencil.Report`.
+[report_and_names]
+{report}
+n_features_in_, feature_names_in_
+[report_and_sizes]
+{report}
+n_components_, n_iter_, n_features_in_, feature_names_in_
 [surfaces]
 {kernel}
 {landmarks}
@@ -175,6 +181,16 @@ Examples
 --------
 >>> from sklearn.datasets import load_iris
 >>> X, y = load_iris(return_X_y=True)
+[diabetes]
+Examples
+--------
+>>> from sklearn.datasets import load_diabetes
+>>> X, y = load_diabetes(return_X_y=True)
+[multilabel]
+Examples
+--------
+>>> from sklearn.datasets import make_multilabel_classification
+>>> X, Y = make_multilabel_classification(random_state=0)
 [class_of_each]
 {samples}
 

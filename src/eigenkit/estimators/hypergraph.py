@@ -57,11 +57,8 @@ class HypergraphSpectral(Projection):
     y is a 0/1 matrix with a column per label (lists of labels: MultiLabelBinarizer), the
     incidence matrix of any hypergraph of your own on the samples, or a vector of classes.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import HypergraphSpectral
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> HypergraphSpectral(expansion="star", alpha=1.0).fit_transform(X, Y).shape
     (100, 5)
     """
@@ -159,8 +156,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
     embedding_ : array of shape (n_vertices, n_clusters)
     eigenvalues_ : array of shape (n_clusters,)
         The smallest ones of the Laplacian, increasing.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     Examples
     --------

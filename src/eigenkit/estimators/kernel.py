@@ -80,11 +80,8 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
     eigenvalues_ : array of shape (n_components_,)
     {dual_coefficients}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import KernelCCA
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> model = KernelCCA(kernel="rbf", gamma="scale", alpha=0.5).fit(X, Y)
     >>> x_scores, y_scores = model.transform(X, Y)
     >>> x_scores.shape
@@ -205,11 +202,8 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         Where y held one class per sample.
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import KernelHypergraphSpectral
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> KernelHypergraphSpectral(gamma="scale").fit_transform(X, Y).shape
     (100, 5)
     """
@@ -260,11 +254,8 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     y_loadings_ : array of shape (n_targets, n_components_)
     {dual_coefficients}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import KernelPLS
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> KernelPLS(n_components=2, gamma="scale").fit(X, Y).predict(X).shape
     (20, 3)
     """

@@ -73,8 +73,7 @@ class ProbabilisticCCA(TwoViewDensity):
         BIC and HQC of 0, 1, ... components less a constant; with missing entries only if one
         of them was asked for.
     mean_, y_mean_ : array
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     Notes
     -----

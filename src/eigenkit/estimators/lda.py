@@ -301,11 +301,8 @@ class MultilabelLDA(Projection):
         Where y held one class per sample.
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import MultilabelLDA
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> MultilabelLDA().fit_transform(X, Y).shape
     (100, 4)
     """

@@ -66,8 +66,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     classes_ : array
         Where y held one class per sample, of which that with most votes is predicted; else the
         numbers of the labels.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     Notes
     -----

@@ -113,14 +113,10 @@ class MultipleKernelProjection(Delegating, Transformer):
         Fitted on the sum.
     eigenvalues_, components_, n_components_, classes_
         Those of ``estimator_``; a class is left out if all of its rows have zero weight.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> views = [Kernel("rbf", gamma=0.01, columns=slice(0, 10)), Kernel("linear"), "cosine"]
     >>> model = MultipleKernelProjection(KernelHypergraphSpectral(alpha=1.0), views)
     >>> model.fit_transform(X, Y).shape

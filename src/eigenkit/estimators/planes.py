@@ -50,11 +50,8 @@ class GEPSVM(ProximalPlanes):
         The minimized quotients: small where a class is near its plane and the rest far.
     {surface_attributes}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import GEPSVM
-    >>> X, y = load_iris(return_X_y=True)
     >>> bool(GEPSVM().fit(X, y).score(X, y) > 0.95)
     True
     """
@@ -102,11 +99,8 @@ class ReGEC(ProximalPlanes):
         The minimized quotients, regularization included.
     {surface_attributes}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import ReGEC
-    >>> X, y = load_iris(return_X_y=True)
     >>> bool(ReGEC().fit(X, y).score(X, y) > 0.95)
     True
     >>> ReGEC(kernel="rbf", gamma=0.1).fit(X, y).distances(X[:2]).shape

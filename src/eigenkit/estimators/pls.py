@@ -184,8 +184,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     n_components_ : int
         May be less than asked for where X and y share no more; a warning says so.
     n_iter_ : list of int
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     {linnerud}
     >>> from eigenkit import PLSRegression
@@ -263,8 +262,7 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
     {explained_on_both_sides}
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     {linnerud}
     >>> from eigenkit import PLSCanonical

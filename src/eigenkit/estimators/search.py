@@ -87,11 +87,8 @@ class AlphaSearchCV(Search):
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import LDA, AlphaSearchCV
-    >>> X, y = load_iris(return_X_y=True)
     >>> search = AlphaSearchCV(LDA(), alphas=[0.01, 1.0, 100.0]).fit(X, y)
     >>> search.alpha_ in search.alphas
     True
@@ -298,14 +295,10 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         fold has no standard error: both are then the number of the least error.
     x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...
         As in :class:`PLSRegression`, with n_components_ components.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
+    {diabetes}
     >>> from eigenkit import PLSRegressionCV
-    >>> X, y = load_diabetes(return_X_y=True)
     >>> model = PLSRegressionCV(n_components=8, cv=10).fit(X, y)
     >>> model.fold_errors_.shape
     (10, 9)

@@ -100,8 +100,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
     {explained_on_both_sides}
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     See Also
     --------
@@ -182,8 +181,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         Of unit length, with few non-zeros.
     coef_, intercept_, x_rotations_, x_loadings_, x_scores_, y_weights_, ...
         As in :class:`PLSDA`; ``coef_`` is zero for variables in no component.
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     Examples
     --------
@@ -251,8 +249,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     {explained_on_both_sides}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     Examples
     --------

@@ -56,14 +56,10 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
         ``predict(X)`` is ``(X - mean_) @ coef_ + intercept_``.
     intercept_ : float
     mean_ : array of shape (n_features,)
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
+    {diabetes}
     >>> from eigenkit import ShrinkageRegression
-    >>> X, y = load_diabetes(return_X_y=True)
     >>> model = ShrinkageRegression("pls", n_components=3).fit(X, y)
     >>> bool(model.shrinkage_factors_.max() > 1)
     True

@@ -73,8 +73,7 @@ class SparseCCA(CentredSides, BothSides):
     components_ : array of shape (n_components_, n_features)
         ``x_weights_.T``.
     mean_, y_mean_ : array
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     Notes
     -----
