@@ -10,7 +10,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from inspect import isfunction
 from textwrap import indent
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -189,17 +189,15 @@ def check_scoring(name: str, value: Any) -> None:
 Rule = Collection[str] | Callable[[str, Any], Any]
 
 
+def as_function(rule: Rule) -> Callable[[str, Any], Any]:
+    """The rule as a function that refuses a value which is against it."""
+    return rule if callable(rule) else partial(check_choice, choices=rule)
+
+
 def optional(rule: Rule) -> Rule:
     """The rule for a parameter that may be None as well."""
-    return lambda name, value: None if value is None else check(name, value, rule)
-
-
-def check(name: str, value: Any, rule: Rule) -> None:
-    """Refuse a value that is against the rule."""
-    if callable(rule):
-        rule(name, value)
-    else:
-        check_choice(name, value, rule)
+    refuse_others = as_function(rule)
+    return lambda name, value: None if value is None else refuse_others(name, value)
 
 
 def check_share(name: str, value: Any) -> float:
@@ -234,13 +232,14 @@ def checked(estimator: T) -> T:
     values = vars(estimator)
     for name, rule in _rules_of(kind).items():
         if name in values:
-            check(name, values[name], rule)
+            rule(name, values[name])
     return estimator
 
 
 @cache
-def _rules_of(kind: Any) -> dict[str, Rule]:
-    return dict(ChainMap(*(vars(base).get("_rules", {}) for base in kind.__mro__)))
+def _rules_of(kind: Any) -> dict[str, Callable[[str, Any], Any]]:
+    rules = ChainMap(*(vars(base).get("_rules", {}) for base in kind.__mro__))
+    return {name: as_function(rule) for name, rule in rules.items()}
 
 
 def check_at_most(

@@ -78,8 +78,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
         self.n_components = n_components
         self.scale = scale
 
-    # -- fitting -----------------------------------------------------------------------
-
     def _settings(self) -> tuple[bool, bool]:
         """Whether to scale X and y."""
         pair = self.scale if isinstance(self.scale, tuple | list) else (self.scale, self.scale)
@@ -133,8 +131,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
                 DegenerateDataWarning,
                 stacklevel=4,
             )
-
-    # -- keeping -----------------------------------------------------------------------
 
     def _keep(self, pair: Pair, fit: Fit) -> None:
         found, X, Y = fit.components, fit.X, fit.Y
@@ -211,8 +207,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return np.asarray(Y @ self.y_rotations_)
-
-    # -- using -------------------------------------------------------------------------
 
     @property
     def mean_(self) -> Array:

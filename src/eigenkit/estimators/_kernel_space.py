@@ -33,7 +33,6 @@ from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_count, check_real, random_of, shown, take_parameters
 from eigenkit.solvers import Settings
 
-APPROXIMATIONS = ("cholesky", "nystroem")
 CONSTANT_KERNEL = "X has zero variance to the kernel: all samples have the same inner products."
 
 
@@ -66,7 +65,7 @@ class KernelParameters:
     def _check_kernel(self) -> None:
         check_kernel_params(self, self.kernel_params, ("precomputed",))
         if self.approximation is not None:
-            check_choice("approximation", self.approximation, APPROXIMATIONS)
+            check_choice("approximation", self.approximation, ("cholesky", "nystroem"))
         check_count("n_landmarks", self.n_landmarks)
 
     @property

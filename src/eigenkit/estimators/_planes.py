@@ -137,8 +137,6 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     _from_products: Any
     _exchanged: Any = 0.0
 
-    # -- fitting -----------------------------------------------------------------------
-
     def _kind(self) -> tuple[Any, ...]:
         return ()
 
@@ -256,8 +254,6 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         with np.errstate(divide="ignore"):
             self.eigenvalues_ = self._cast((own + a * rest) / (rest + a * own))
         self.n_iter_ = max(1, planes.report.n_iter)
-
-    # -- using -------------------------------------------------------------------------
 
     def distances(self, X: Any) -> Array:
         """Distance of each sample to the plane of each class.

@@ -94,8 +94,6 @@ class TwoViewDensity(Streaming, BothSides):
     x_noise_covariance_, y_noise_covariance_, canonical_correlations_, n_iter_ = results(4)
     _parts_, _scale_, _n_samples_ = results(3)
 
-    # -- fitting -----------------------------------------------------------------------
-
     def _batch(self, *given: Any, **how: Any) -> Rows:
         """A batch without gaps: NaN is allowed only when all rows are given at once."""
         rows: Rows = super()._batch(*given, **how)
@@ -172,8 +170,6 @@ class TwoViewDensity(Streaming, BothSides):
     @property
     def _model(self) -> TwoViews:
         return TwoViews(**self._parts_)
-
-    # -- using -------------------------------------------------------------------------
 
     def _given(self, X: Any, y: Any) -> Views:
         """New rows in our units; without y its view is missing."""

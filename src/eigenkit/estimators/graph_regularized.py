@@ -28,8 +28,6 @@ from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
 from eigenkit.shell import check_numbers, checked, what_is
 
-WEIGHTS = ("heat", "uniform")
-
 
 class GraphRegularized(BestEstimator):
     """Semi-supervised projection: neighbouring samples, labelled or not, get similar scores.
@@ -162,15 +160,10 @@ class GraphRegularized(BestEstimator):
         parts = (_safe_indexing(each, rows) for each in given)
         return float(super().score(*parts, None if weight is None else weight[rows]))
 
-    _rules: ClassVar = {"weights": WEIGHTS}
+    _rules: ClassVar = {"weights": ("heat", "uniform")}
 
     def _settings(self) -> list[float]:
-        """The values of mu to try."""
-        self._check_estimator()
-        return check_numbers("mu", self.mu)
-
-    def _check_estimator(self) -> None:
-        """A projection that learns from labels, with a pencil that the graph can be added to."""
+        """The values of mu to try, on a projection by labels whose pencil takes the graph."""
         name = what_is(self.estimator)
         if not isinstance(self.estimator, Projection):
             raise TypeError(
@@ -187,6 +180,7 @@ class GraphRegularized(BestEstimator):
                 f"shrinkage={shrinkage!r} is computed from the labelled rows alone and cannot "
                 "include the graph: give the estimator alpha instead, or set mu=0."
             )
+        return check_numbers("mu", self.mu)
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
         refuse_blocks(self, X)

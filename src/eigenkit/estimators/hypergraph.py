@@ -188,9 +188,6 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     _rules: ClassVar = {"expansion": EXPANSIONS, "n_init": _check_starts, "n_clusters": check_count}
 
-    def _settings(self) -> int:
-        return int(self.n_clusters)
-
     _take = Estimator._rows  # vertices without a weight are put into clusters too
 
     def _check_X(self, X: Any, *, weight: Any = None, **how: Any) -> Any:
@@ -207,10 +204,10 @@ class HypergraphClustering(ClusterMixin, Estimator):
         if constant_columns(problem.X).all():
             raise ValueError(NO_VARIANCE)
 
-    def _solve(self, problem: Rows, settings: int) -> Answer:
+    def _solve(self, problem: Rows, settings: None) -> Answer:
         n = problem.positive().n_rows
-        check_at_most("n_clusters", settings, n, "the vertices", hint="")
-        values, V, report = self._spectrum(problem.X, problem.weight, settings)
+        k = check_at_most("n_clusters", self.n_clusters, n, "the vertices", hint="")
+        values, V, report = self._spectrum(problem.X, problem.weight, k)
         if self.expansion not in PLAIN:
             V = ratio(V, np.linalg.norm(V, axis=1, keepdims=True))
         return Answer((values, V), report)

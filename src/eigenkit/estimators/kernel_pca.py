@@ -134,9 +134,8 @@ class KernelPCA(KernelSpace):
 
     def _keep_inverse(self, rows: Rows) -> None:
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
-        X = rows.X
-        T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
-        dense = as_dense(X)
+        T = project(KernelRows(self.kernel_, rows.X, self.X_fit_), self.mean_, self.components_.T)
+        dense = as_dense(rows.X)
         given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         self._score_kernel_ = given
         index = slice(None) if self.approximation is None else self.landmarks_

@@ -131,8 +131,6 @@ class LeastSquaresProjection(Projection):
 
     coef_, intercept_, _offset_ = results(3)
 
-    # -- stating and solving -----------------------------------------------------------
-
     _rules: ClassVar = {"target": TARGETS, "l1_ratio": check_share}
     _in_passes = False  # it needs rows, or as many as a triangle has
 
@@ -172,8 +170,6 @@ class LeastSquaresProjection(Projection):
         if self.alpha * self.l1_ratio:
             return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})
         return super().plan(X, y, sample_weight)
-
-    # -- the head ----------------------------------------------------------------------
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         if self.target in CLASSES:

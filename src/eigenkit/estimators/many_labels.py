@@ -184,8 +184,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
                 return []
         return list(splits_among(kept, splitter, J, J))
 
-    # -- prediction --------------------------------------------------------------------
-
     def decision_function(self, X: Any) -> Any:
         """The share of the votes that every label gets.
 

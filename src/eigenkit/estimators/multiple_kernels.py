@@ -42,8 +42,6 @@ from eigenkit.solvers.kernel_weights import (
 # What the kernels see.
 Samples = FeatureRows | KernelMatrices
 
-WEIGHTS = ("silp", "uniform", "best")
-
 # Kernel projections that can be asked for by name.
 NAMED: dict[str, Callable[[], KernelProjection]] = {
     **{
@@ -146,8 +144,6 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    # -- fitting -----------------------------------------------------------------------
-
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
         sample: Samples
@@ -178,7 +174,7 @@ class MultipleKernelProjection(Delegating, Transformer):
                 "eigenkit, such as KernelHypergraphSpectral()."
             )
         if isinstance(self.weights, str):
-            check_choice("weights", self.weights, WEIGHTS)
+            check_choice("weights", self.weights, ("silp", "uniform", "best"))
 
     def _learn(self, sample: tuple[Samples, Any, Array | None], settings: None) -> None:
         """The weights of the kernels, then the projection on their sum: a problem of its own."""
@@ -260,8 +256,6 @@ class MultipleKernelProjection(Delegating, Transformer):
         if not given.any():
             raise ValueError("weights are zero for every kernel: give some kernel a weight.")
         return best_of(bank, [given / given.sum()])
-
-    # -- using -------------------------------------------------------------------------
 
     @property
     def _precomputed(self) -> bool:

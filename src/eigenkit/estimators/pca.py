@@ -154,13 +154,9 @@ class PCA(SkipsGaps, Projection):
 
     whiten: bool
     svd_solver: str | None
-
     _supervised = False
-
     explained_variance_, explained_variance_ratio_, singular_values_ = results(3)
     noise_variance_, n_samples_, _freedom_, _n_samples_ = results(4)
-
-    # -- fitting -----------------------------------------------------------------------
 
     _rules: ClassVar = {
         "n_components": _check_wanted,
@@ -170,8 +166,9 @@ class PCA(SkipsGaps, Projection):
     }
 
     def _settings(self) -> Settings:
+        wanted: Any = self.n_components
         return Settings(
-            n_components=self._wanted(),
+            n_components=int(wanted) if isinstance(wanted, numbers.Integral) else None,
             solver=self._chosen_solver(),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
@@ -187,10 +184,6 @@ class PCA(SkipsGaps, Projection):
                 "other: give one of them."
             )
         return chosen
-
-    def _wanted(self) -> int | None:
-        """The number of components to compute; None for all."""
-        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
 
     def _check_in_parts(self) -> None:
         if self._iterates:
@@ -237,8 +230,6 @@ class PCA(SkipsGaps, Projection):
             return axes_with_gaps(problem, settings)
         return principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
 
-    # -- keeping -----------------------------------------------------------------------
-
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
         freedom = problem.total - problem.labels.one
@@ -281,8 +272,6 @@ class PCA(SkipsGaps, Projection):
             share = np.cumsum(squares) / total
             return min(int(np.searchsorted(share, float(wanted), side="right")) + 1, len(squares))
         return check_at_most("n_components", int(wanted), len(squares), "the rank of the centred X")
-
-    # -- using -------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:
         """Scores: ``(X - mean_) @ components_.T``, of unit variance if ``whiten``.

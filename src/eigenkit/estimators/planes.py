@@ -23,7 +23,6 @@ TOO_LARGE = (
     "{} leaves the problem singular, and sparse X with that many rows and columns is only "
     "multiplied with: {}."
 )
-REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
 class GEPSVM(ProximalPlanes):
@@ -126,7 +125,7 @@ class ReGEC(ProximalPlanes):
 
     regularization: str
 
-    _rules: ClassVar = {"regularization": REGULARIZATIONS}
+    _rules: ClassVar = {"regularization": ("auto", "exchange", "diagonal", "ridge")}
 
     def _settings(self) -> None:
         super()._settings()

@@ -25,9 +25,6 @@ from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_all_or_count, check_at_most
 from eigenkit.solvers.nipals import nipals
 
-ALGORITHMS = ("kernel", "nipals")
-
-
 # Methods that exist only where the first components make a smaller model of their own.
 _where_nested: Callable[[Callable[..., Any]], Any] = available_if(
     lambda self: self._check_nested(1, AttributeError)
@@ -130,7 +127,7 @@ class NipalsRegressor(PLSRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    _rules: ClassVar = {"algorithm": ALGORITHMS}
+    _rules: ClassVar = {"algorithm": ("kernel", "nipals")}
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if self._iterates:

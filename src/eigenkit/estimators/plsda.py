@@ -21,8 +21,6 @@ from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
 
-CODINGS = ("indicator", "reduced", "between")
-
 
 class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
@@ -101,12 +99,10 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _deflation(self) -> str:  # type: ignore[override]
         return "svd" if self.coding == "between" else "regression"
 
-    _rules: ClassVar = {"coding": CODINGS}
+    _rules: ClassVar = {"coding": ("indicator", "reduced", "between")}
 
     def _settings(self) -> tuple[bool, bool]:
         return super()._settings()[0], False
-
-    # -- fitting -----------------------------------------------------------------------
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
@@ -160,8 +156,6 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         if pair.given is not None:
             self.x_scores_ = self._cast(self._scores_of_all(pair.given.X))
-
-    # -- using -------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:  # type: ignore[override]
         """Scores of X.

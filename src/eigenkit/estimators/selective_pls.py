@@ -27,8 +27,6 @@ from eigenkit.shell import check_at_most, check_count, take_parameters
 from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.deflation import rescaled, sparse_pair
 
-MODES = ("regression", "canonical")
-
 
 class _SparsePairs(StreamedPLS):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
@@ -140,7 +138,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     def _deflation(self) -> str:  # type: ignore[override]
         return self.mode
 
-    _rules: ClassVar = {"mode": MODES}
+    _rules: ClassVar = {"mode": ("regression", "canonical")}
 
     def _keep(self, pair: Pair, fit: Fit) -> None:
         super()._keep(pair, fit)

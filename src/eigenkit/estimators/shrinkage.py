@@ -19,8 +19,6 @@ from eigenkit.pencil import Report
 from eigenkit.shell import check_at_most, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
-METHODS = ("ols", "pcr", "ridge", "pls")
-
 
 class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
@@ -85,7 +83,11 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
 
     _last_result = "coef_"
 
-    _rules: ClassVar = {"method": METHODS, "n_components": check_count, "bounded": check_flag}
+    _rules: ClassVar = {
+        "method": ("ols", "pcr", "ridge", "pls"),
+        "n_components": check_count,
+        "bounded": check_flag,
+    }
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(
