@@ -113,11 +113,6 @@ def what_is(value: Any) -> str:
     return with_article(type(value).__name__)
 
 
-def check_all_or_count(name: str, value: Any) -> int | None:
-    """``value`` as an integer of at least 1, or None, which stands for all."""
-    return None if value is None else check_count(name, value, hint=", or None for all")
-
-
 def check_count(
     name: str, value: Any, *, low: int = 1, high: float = np.inf, hint: str = "", expected: str = ""
 ) -> int:
@@ -128,14 +123,22 @@ def check_count(
     return int(value)
 
 
+def count_or(*others: str | None, hint: str) -> Callable[[str, Any], None]:
+    """The rule for an integer of at least 1, or one of these words, or None."""
+
+    def check_this(name: str, value: Any) -> None:
+        if not isinstance(value, str | None) or value not in others:
+            check_count(name, value, hint=hint)
+
+    return check_this
+
+
+check_all_or_count = count_or(None, hint=", or None for all")
+
 # A generator of random numbers can begin with integers up to this.
 _LARGEST_SEED = 2**32 - 1
 _SEED = f"an integer from 0 to {_LARGEST_SEED}"
-
-
-def check_seed(name: str, value: Any) -> int:
-    """``value`` as an integer that a generator of random numbers can begin with."""
-    return check_count(name, value, low=0, high=_LARGEST_SEED, expected=_SEED)
+check_seed = partial(check_count, low=0, high=_LARGEST_SEED, expected=_SEED)
 
 
 def random_of(random_state: Any) -> np.random.RandomState:
@@ -200,16 +203,7 @@ def optional(rule: Rule) -> Rule:
     return lambda name, value: None if value is None else refuse_others(name, value)
 
 
-def check_share(name: str, value: Any) -> float:
-    """``value`` as a float from 0 to 1."""
-    return check_real(name, value, high=1.0)
-
-
-def check_rank(name: str, value: Any) -> None:
-    """``value`` says how many combinations of the labels stand for all of them."""
-    if not isinstance(value, str | None) or value not in ("auto", None):
-        check_count(name, value, hint=", 'auto' or None for all")
-
+check_share = partial(check_real, high=1.0)
 
 # Parameters that mean the same wherever they are.
 RULES: dict[str, Rule] = {
@@ -218,7 +212,7 @@ RULES: dict[str, Rule] = {
     "tol": check_real,
     "max_iter": check_count,
     "n_neighbors": check_count,
-    "label_rank": check_rank,
+    "label_rank": count_or("auto", None, hint=", 'auto' or None for all"),
     "random_state": check_random,
     "n_jobs": check_jobs,
     "cv": optional(check_folds),

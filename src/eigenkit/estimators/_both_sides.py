@@ -35,20 +35,12 @@ class ScoresByName:
         weight = check_weight(sample_weight, labels.shape[0])
         return float(scored.score(X, labels, sample_weight=weight))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True
-        return tags
-
 
 class CentredSides(Streaming):
     """Estimators that need nothing but X and y as centred data."""
 
-    def _state(self, sample: Any) -> tuple[Centered, Centered]:
-        """X and y."""
-        sides: tuple[Centered, Centered] = sample.sides()
-        return sides
+    def _state(self, sample: Any) -> Any:
+        return sample.sides()
 
     def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
         check_sides_vary(*problem)

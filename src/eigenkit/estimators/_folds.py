@@ -98,7 +98,6 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
                 setattr(self, name, getattr(self.best_estimator_, name))
 
     def _report(self, solution: Any) -> Report:
-        """How the best estimator was fitted, and why it is the one."""
         found: Report = self.best_estimator_.report_.noting(self._chosen())
         return found
 
@@ -238,7 +237,6 @@ class CrossValidated(Estimator):
     __metadata_request__fit: ClassVar = {"groups": metadata_routing.UNUSED}
 
     cv: Any
-
     _rules: ClassVar = {"rule": RULES}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -300,7 +298,6 @@ class CrossValidated(Estimator):
         *,
         classifier: bool = False,
     ) -> Iterator[Split]:
-        """Row numbers to fit on and to score on."""
         if "groups" in to_splitter:
             to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
         there = np.flatnonzero(np.ones(y.shape[0]) if weight is None else weight)
@@ -355,7 +352,6 @@ class Search(CrossValidated, BestEstimator):
             )
 
     def _keep_best(self, samples: Samples, **parameters: Any) -> None:
-        """Fit the estimator with the parameters that were chosen."""
         model = clone(self.estimator).set_params(**parameters)
         self.best_estimator_ = model.fit(samples.X, samples.y, samples.weight)
         self._describe()

@@ -208,9 +208,7 @@ class ResponseProjection(ScoresByName, MultiOutputMixin, RegressorMixin, Project
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
     _uses_all_components = False
-
     _encode = encode_responses
-
     intercept_, _to_y_, _y_mean_ = results(3)
 
     def _keep_regression(self, problem: Problem, to_y: Array) -> None:
@@ -238,6 +236,11 @@ class ResponseProjection(ScoresByName, MultiOutputMixin, RegressorMixin, Project
         prediction = self._projected(X) @ self._to_y_ + self.intercept_
         one = getattr(self, "_one_response_", False)
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
 
 
 # -- probabilities from distances ------------------------------------------------------

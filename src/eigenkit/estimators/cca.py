@@ -48,7 +48,6 @@ class OrthonormalizedPLS(ResponseProjection):
     """
 
     _sparse_labels = True
-
     _target = TARGETS["opls"]
 
     def _solve_path(
@@ -136,7 +135,6 @@ class CCA(MapsBack, ResponseProjection):
         take_parameters(self, locals())
 
     alpha_y: float
-
     _rules: ClassVar = {"alpha_y": check_real}
     _ridge_of_x = "alpha"
     x_scores_, y_scores_ = results(2, "no scores of samples are kept; use transform")
@@ -307,7 +305,6 @@ class CanonicalRidge(CCA):
 
     gamma_x: float
     gamma_y: float
-
     _rules: ClassVar = {"gamma_x": check_share, "gamma_y": check_share}
     _ridge_of_x = "gamma_x"
     _counts_by_component = False

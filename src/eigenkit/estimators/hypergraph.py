@@ -80,17 +80,14 @@ class HypergraphSpectral(Projection):
 
     expansion: str
     label_weights: Any
-
+    _rules: ClassVar = {"expansion": EXPANSIONS}
     _uses_all_components = False
     _sparse_labels = True
-
-    _rules: ClassVar = {"expansion": EXPANSIONS}
+    _encode = encode_labels
 
     @property
     def _target(self) -> Target:  # type: ignore[override]
         return TARGETS[self.expansion]
-
-    _encode = encode_labels
 
     @property
     def _edge_weight(self) -> Array | float:
@@ -125,8 +122,7 @@ DENSE_ORDER = 500
 
 
 def _check_starts(name: str, value: Any) -> None:
-    starts = check_count(name, value)
-    check_at_most(name, starts, MOST_STARTS, "the most starts allowed", hint="")
+    check_at_most(name, check_count(name, value), MOST_STARTS, "the most starts allowed", hint="")
 
 
 class HypergraphClustering(ClusterMixin, Estimator):
@@ -185,7 +181,6 @@ class HypergraphClustering(ClusterMixin, Estimator):
         self.random_state = random_state
 
     _supervised = False
-
     _rules: ClassVar = {"expansion": EXPANSIONS, "n_init": _check_starts, "n_clusters": check_count}
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too

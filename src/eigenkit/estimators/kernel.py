@@ -280,7 +280,6 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     alpha: Any = 0.0
     solver: Any = "auto"
     label_rank: Any = None
-
     _target = TARGETS["opls"]
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:

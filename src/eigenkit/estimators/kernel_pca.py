@@ -92,9 +92,7 @@ class KernelPCA(KernelSpace):
     n_components: int | None
     alpha: float
     fit_inverse_transform: bool
-
     _supervised = False
-
     _rules: ClassVar = {"fit_inverse_transform": check_flag}
 
     def _settings(self) -> None:

@@ -121,7 +121,6 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     priors: Any
     shrinkage: Any
     store_covariance: Any
-
     _rules: ClassVar = {"store_covariance": check_flag, "shrinkage": _check_shrinkage}
 
     def _check_in_parts(self) -> None:

@@ -124,14 +124,12 @@ class LeastSquaresProjection(Projection):
 
     target: str
     l1_ratio: float
-
+    _rules: ClassVar = {"target": TARGETS, "l1_ratio": check_share}
     # There is one way to solve it, and every label has a target of its own.
     solver = "auto"
     label_rank = None
 
     coef_, intercept_, _offset_ = results(3)
-
-    _rules: ClassVar = {"target": TARGETS, "l1_ratio": check_share}
     _in_passes = False  # it needs rows, or as many as a triangle has
 
     @property

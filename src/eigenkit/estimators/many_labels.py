@@ -92,7 +92,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         self.cv = cv
 
     _instead: ClassVar = {"projection": "give estimator"}
-
     _sparse_labels = True
 
     def _settings(self) -> None:

@@ -38,7 +38,6 @@ class ManyViews(Streaming, Transformer):
         self.components_ = self._cast(W.T / len(columns))
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, **how: Any) -> Any:
-        """All views side by side."""
         if not _is_views(X):
             return super()._check_X(X, reset=reset, min_samples=min_samples, **how)
         views = self._checked_views(X, reset, min_samples=min_samples, **how)
@@ -73,7 +72,6 @@ class ManyViews(Streaming, Transformer):
         return views
 
     def _columns(self) -> list[np.ndarray]:
-        """The columns of each view."""
         d = self.n_features_in_
         if hasattr(self, "_views_"):
             widths = [shape.n_features_in_ for shape in self._views_]

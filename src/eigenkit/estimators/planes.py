@@ -124,7 +124,6 @@ class ReGEC(ProximalPlanes):
         take_parameters(self, locals())
 
     regularization: str
-
     _rules: ClassVar = {"regularization": ("auto", "exchange", "diagonal", "ridge")}
 
     def _settings(self) -> None:

@@ -109,6 +109,11 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def _shaped(self, prediction: Array) -> Array:
         return prediction[:, 0] if self._one_response_ else prediction
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
 
 class NipalsRegressor(PLSRegressor):
     """Members of the family that NIPALS can fit too."""

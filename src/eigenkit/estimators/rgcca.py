@@ -117,9 +117,7 @@ class RGCCA(ManyViews):
         self.max_iter = max_iter
 
     covariances_, criterion_, n_iter_ = results(3)
-
     _rules: ClassVar = {"n_components": check_count, "tau": check_numbers, "scheme": SCHEMES}
-
     _y_is_optional = True
     _encode = encode_responses
 

@@ -114,7 +114,6 @@ class AlphaSearchCV(Search):
         self.rule = rule
 
     def _settings(self) -> list[float]:
-        """The alphas to try."""
         check_has_alpha(self.estimator)
         if self.head is not None and not hasattr(self.head, "fit"):
             raise TypeError(f"head is {what_is(self.head)}: give an estimator, or None.")

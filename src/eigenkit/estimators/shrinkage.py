@@ -80,9 +80,7 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
 
     singular_values_, directions_, shrinkage_factors_, _spectrum_ = results(4)
     coef_, intercept_, mean_ = results(3)
-
     _last_result = "coef_"
-
     _rules: ClassVar = {
         "method": ("ols", "pcr", "ridge", "pls"),
         "n_components": check_count,
@@ -165,6 +163,7 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.regressor_tags.poor_score = True
         return tags
 
 

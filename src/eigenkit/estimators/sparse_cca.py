@@ -201,7 +201,6 @@ class SparseCCA(CentredSides, BothSides):
 
 
 def _sides(model: SparseCCA, X: Any, y: Any) -> tuple[Array, Array]:
-    """Scores of both views."""
     x_scores, y_scores = (np.asarray(T, dtype=np.float64) for T in model.transform(X, y))
     return x_scores, y_scores
 
