@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -123,24 +123,23 @@ class Estimator(Shown, Instead, BaseEstimator):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return fit_with(self, X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
-        """What every fit does; ``more`` holds further arguments of a subclass's :meth:`fit`."""
-        settings = checked(self)._settings()
-        with unchanged_on_error(self, anew=True), threads_for(X, y):
-            self._learn(self._sample(X, y, sample_weight, **more), settings)
-        return self
-
-    def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """All rows at once, or blocks of them."""
+    def _sample(self, X: Any, y: Any, sample_weight: Any, graph: Any = None) -> Any:
+        """All rows at once, or blocks of them; or what a ``graph`` over all rows makes of them."""
         if isinstance(X, Blocks):
             return blocked_rows(self, X, y, sample_weight)
+        if graph is not None:
+            return graph(self._every_row(X, y, sample_weight))
         return self._take(X, y, sample_weight)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The sample: the rows of positive weight."""
         return self._rows(X, y, sample_weight).positive()
+
+    def _every_row(self, X: Any, y: Any, weight: Array) -> Rows:
+        """All rows in the coordinates of the components, also those that have no ``weight``."""
+        return self._rows(X, y, None)
 
     def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem; if there is anything to learn, solve it, and keep what is found."""
@@ -194,6 +193,26 @@ class Estimator(Shown, Instead, BaseEstimator):
         """Attributes by their names, all :meth:`_cast`."""
         for name, value in found.items():
             setattr(self, name, self._cast(value))
+
+
+Model = TypeVar("Model", bound=Estimator)
+
+
+def fit_with(model: Model, X: Any, y: Any, sample_weight: Any, **more: Any) -> Model:
+    """What every fit does; ``more`` holds further arguments of a subclass's ``fit``."""
+    settings = checked(model)._settings()
+    with unchanged_on_error(model, anew=True), threads_for(X, y):
+        model._learn(model._sample(X, y, sample_weight, **more), settings)
+    return model
+
+
+def stated(model: Model, X: Any, y: Any, weight: Any, **new: Any) -> tuple[Model, Any, Any]:
+    """A copy with new parameters, and the problem and settings that its fit would solve."""
+    trial = clone(model).set_params(**new)
+    settings = checked(trial)._settings()
+    problem = trial._state(trial._sample(X, y, weight))
+    trial._check_informative(problem)
+    return trial, problem, settings
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -284,13 +303,6 @@ class Projection(Streaming, Transformer):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         """Attributes beyond the common ones."""
 
-    def _every_row(self, X: Any, y: Any) -> Rows:
-        """All rows in the coordinates of the components, also those of no weight."""
-        return self._rows(X, y, None)
-
-    def _center_on(self, X: Any, weight: Array) -> None:
-        """Take the mean of these samples alone, where the problem does not know it."""
-
     # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -306,16 +318,8 @@ class Projection(Streaming, Transformer):
         Where B then turns out singular to rounding, the fit goes on to another method; its
         ``report_`` says so.
         """
-        trial, problem, settings = self._stated(X, y, sample_weight)
+        trial, problem, settings = stated(self, X, y, sample_weight)
         return trial._choice(problem.pencil, settings)
-
-    def _stated(self, X: Any, y: Any, sample_weight: Any, **new: Any) -> tuple[Self, Problem, Any]:
-        """A copy with new parameters, and the problem and settings that its fit would solve."""
-        trial = clone(self).set_params(**new)
-        settings = checked(trial)._settings()
-        problem = trial._state(trial._sample(X, y, sample_weight))
-        trial._check_informative(problem)
-        return trial, problem, settings
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""

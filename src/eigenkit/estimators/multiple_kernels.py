@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
-from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._estimator import Transformer, fit_with, stated
 from eigenkit.estimators._folds import Delegating
 from eigenkit.estimators._kernel_space import FeatureRows, KernelMatrices, KernelProjection
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
@@ -194,7 +194,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
         K = X.combined(self.kernels_, self.theta_, None)
-        self.estimator_._fit(K, y, weight, rounding=float(self.theta_ @ roundings))
+        fit_with(self.estimator_, K, y, weight, rounding=float(self.theta_ @ roundings))
         for name in ("eigenvalues_", "components_", "n_components_", "classes_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -217,7 +217,7 @@ class MultipleKernelProjection(Delegating, Transformer):
                 f"is {BANK_LIMIT_BYTES / 2**30:g} GB): use fewer kernels or samples."
             )
         # The target does not depend on the kernel.
-        H = np.asarray(self.estimator_._stated(np.eye(n), y, weight)[1].pencil.H)
+        H = np.asarray(stated(self.estimator_, np.eye(n), y, weight)[1].pencil.H)
         alpha = check_real("alpha", self.estimator_.alpha)
         if alpha == 0.0:
             raise ValueError(
