@@ -220,6 +220,8 @@ array of shape (n_samples, n_features)
 [scores_of_samples]
 {samples}
 
+{scores}
+[scores]
 Returns
 -------
 array of shape (n_samples, n_components_)

@@ -32,7 +32,6 @@ from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array
-from eigenkit.pencil import Report
 from eigenkit.shell import check_at_most, check_count, what_is
 
 
@@ -97,9 +96,8 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
 
-    def _report(self, solution: Any) -> Report:
-        found: Report = self.best_estimator_.report_.noting(self._chosen())
-        return found
+    def _report(self, solution: Any) -> Any:
+        return self.best_estimator_.report_.noting(self._chosen())
 
     def _asked(self) -> Any:
         return getattr(self, "best_estimator_", self.estimator)

@@ -198,9 +198,7 @@ class KernelSpace(KernelParameters, Transformer):
             With ``kernel="precomputed"`` inner products with the training samples, of shape
             (n_samples, n_training_samples).
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         return self._scores(X)
 
@@ -265,11 +263,9 @@ class KernelProjection(KernelSpace, Projection):
         settings: Settings = super()._settings()
         return replace(settings, regression=method, n_components=None, reason=reason)
 
-    def _sample(
-        self, X: Any, y: Any, sample_weight: Any, graph: Any = None, *, rounding: float = 0.0
-    ) -> Any:
+    def _sample(self, X: Any, y: Any, weight: Any, graph: Any = None, *, rounding: Any = 0) -> Any:
         """``rounding`` is that of a precomputed kernel, where whoever computed it knows it."""
-        rows = super()._sample(X, y, sample_weight, graph)
+        rows = super()._sample(X, y, weight, graph)
         return replace(rows, rounding=rounding) if rounding else rows
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:

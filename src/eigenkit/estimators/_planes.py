@@ -185,9 +185,8 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         known = np.sqrt(rows.weights()), bounds, unit, np.append(Z.grain(), 0.0)
         return ClassRows(Z.toarray(), *known, column=column)
 
-    def _solve(self, problem: Any, settings: None) -> Planes:
-        planes: Planes = (self._from_products if self._by_products_ else self._planes)(problem)
-        return planes
+    def _solve(self, problem: Any, settings: None) -> Any:
+        return self._from_products(problem) if self._by_products_ else self._planes(problem)
 
     def _learn(self, sample: Any, settings: None) -> None:
         super()._learn(sample, settings)

@@ -197,9 +197,7 @@ class TwoViewDensity(Streaming, BothSides):
             Either may have NaN where entries are missing: the expectation then is that given
             the others.
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         views = self._given(X, y)
         views = self._filled(views) if views.gaps else views

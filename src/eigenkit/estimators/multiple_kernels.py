@@ -44,10 +44,9 @@ Samples = FeatureRows | KernelMatrices
 
 # Kernel projections that can be asked for by name.
 NAMED: dict[str, Callable[[], KernelProjection]] = {
-    **{
-        name: partial(KernelHypergraphSpectral, expansion=name)
-        for name in ("star", "clique", "zhou")
-    },
+    "star": partial(KernelHypergraphSpectral, expansion="star"),
+    "clique": partial(KernelHypergraphSpectral, expansion="clique"),
+    "zhou": partial(KernelHypergraphSpectral, expansion="zhou"),
     "cca": KernelCCA,
     "opls": KernelOrthonormalizedPLS,
     "lda": KernelLDA,
@@ -300,9 +299,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             With ``kernels="precomputed"`` a list of matrices (n_samples, n_fit).
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         # As an array: the containers of set_output are for what is returned here.
         return np.asarray(self._answer("transform", X))

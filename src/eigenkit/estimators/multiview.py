@@ -94,9 +94,7 @@ class ManyViews(Streaming, Transformer):
         ----------
         X : list of matrices, or one matrix of shape (n_samples, n_features)
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         return self._projected(X)
 

@@ -196,10 +196,6 @@ class PCA(SkipsGaps, Projection):
 
     _nipals_by = ("solver", "auto")
 
-    @property
-    def _iterates(self) -> bool:
-        return isinstance(self.solver, str) and self.solver == "nipals"
-
     def _state(self, moments: Any) -> Problem:
         rows, observed = self._without_gaps(moments)
         problem = rows.problem(self._target, 1.0, 0.0)

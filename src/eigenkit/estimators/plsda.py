@@ -194,9 +194,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         array of shape (n_samples,), or (n_samples, n_labels)
         """
         scores = self.decision_function(X)
-        return (
-            (scores > 0).astype(int) if self._multilabel_ else most_probable(scores, self.classes_)
-        )
+        if self._multilabel_:
+            return (scores > 0).astype(int)
+        return most_probable(scores, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities: the point of the simplex (for labels: of [0, 1]) nearest the responses.

@@ -38,11 +38,10 @@ class _SparsePairs(StreamedPLS):
     tol: float
     max_iter: int
 
-    def _settings(self) -> tuple[bool, bool]:
+    def _settings(self) -> Any:
         for side in ("x", "y"):
             sparsities(self, side)
-        scale: tuple[bool, bool] = super()._settings()
-        return scale
+        return super()._settings()
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))

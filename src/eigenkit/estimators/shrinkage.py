@@ -88,9 +88,8 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
     }
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(
-            np.float64, copy=False
-        )
+        Y = check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE)
+        return Y.astype(np.float64, copy=False)
 
     def _solve(self, problem: tuple[Centered, Centered], settings: None) -> Spectrum:
         Z, y = problem
