@@ -30,8 +30,7 @@ class ScoresByName:
         {scored}
         """
         scored: Any = super()
-        classes = is_classifier(self)
-        labels = labels_of(self, y, reset=False) if classes else as_numbers(self, y)
+        labels = labels_of(self, y, reset=False) if is_classifier(self) else as_numbers(self, y)
         weight = check_weight(sample_weight, labels.shape[0])
         return float(scored.score(X, labels, sample_weight=weight))
 

@@ -51,6 +51,12 @@ class Delegating:
     _asked: Any
     _handed: Any
 
+    def _take_over(self, model: Any, *names: str) -> None:
+        """Have what the model knows by these names, if it does."""
+        for name in names:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
     def _answer(self, method: str, X: Any) -> Any:
         estimator, X = self._handed(X)
         return getattr(estimator, method)(X)
@@ -90,11 +96,9 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
     best_estimator_: Any
     _chosen: Any  # says what was chosen, and by what
 
-    def _describe(self) -> None:
-        """Take over what the best estimator knows of the data."""
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
+    def _keep_best(self, fitted: Any) -> None:
+        self.best_estimator_ = fitted
+        self._take_over(fitted, "classes_", "n_features_in_", "feature_names_in_")
 
     def _report(self, solution: Any) -> Any:
         return self.best_estimator_.report_.noting(self._chosen())
@@ -349,7 +353,6 @@ class Search(CrossValidated, BestEstimator):
                 as_dense(_safe_indexing(y, test)),  # as scores are made
             )
 
-    def _keep_best(self, samples: Samples, **parameters: Any) -> None:
+    def _fit_best(self, samples: Samples, **parameters: Any) -> None:
         model = clone(self.estimator).set_params(**parameters)
-        self.best_estimator_ = model.fit(samples.X, samples.y, samples.weight)
-        self._describe()
+        self._keep_best(model.fit(samples.X, samples.y, samples.weight))

@@ -130,6 +130,8 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
 
     alpha: float
     probability: bool
+    _rules: ClassVar = {"probability": check_flag}
+    _settings = KernelParameters._check_kernel
 
     # What a subclass says: the planes of rows, those of sparse rows too many and too wide for
     # matrices of either order, and how much of the matrix of one side is added to the other.
@@ -202,11 +204,6 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     @property
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    _rules: ClassVar = {"probability": check_flag}
-
-    def _settings(self) -> None:
-        self._check_kernel()
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, weight: Any = None) -> Any:
         if not reset:

@@ -241,8 +241,7 @@ class GraphRegularized(BestEstimator):
 
     def _keep(self, problem: _Problem, solution: float) -> None:
         self.mu_ = solution
-        self.best_estimator_ = problem.fitted(np.flatnonzero(problem.known), self.mu_)
-        self._describe()
+        self._keep_best(problem.fitted(np.flatnonzero(problem.known), self.mu_))
 
     def _chosen(self) -> str:
         why = "chosen by cross-validation" if hasattr(self, "fold_scores_") else "as asked"

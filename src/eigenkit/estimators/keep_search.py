@@ -108,7 +108,7 @@ class KeepSearchCV(Search):
 
     def _keep(self, problem: Samples, keep: list[int]) -> None:
         self.n_components_, self.keep_x_ = len(keep), keep
-        self._keep_best(problem, n_components=len(keep), keep_x=keep)
+        self._fit_best(problem, n_components=len(keep), keep_x=keep)
 
     def _chosen(self) -> str:
         return f"keep_x={self.keep_x_}, chosen by cross-validation"

@@ -194,9 +194,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         del bank  # the largest thing here, not needed any more
         K = X.combined(self.kernels_, self.theta_, None)
         fit_with(self.estimator_, K, y, weight, rounding=float(self.theta_ @ roundings))
-        for name in ("eigenvalues_", "components_", "n_components_", "classes_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        self._take_over(self.estimator_, "eigenvalues_", "components_", "n_components_", "classes_")
         self.report_ = self._report(found)
 
     def _report(self, solution: KernelWeights) -> Report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,11 +24,6 @@ from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
 from eigenkit.shell import check_all_or_count, check_at_most
 from eigenkit.solvers.nipals import nipals
-
-# Methods that exist only where the first components make a smaller model of their own.
-_where_nested: Callable[[Callable[..., Any]], Any] = available_if(
-    lambda self: self._check_nested(1, AttributeError)
-)
 
 
 class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition, MapsBack):
@@ -90,7 +85,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         coef = self.coef_ if l == self.n_components_ else self._coef(l)
         return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
 
-    @_where_nested
+    @available_if(lambda self: self._check_nested(1, AttributeError))  # type: ignore[untyped-decorator]
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions with 1, 2, ..., n_components_ components, one after the other.
 

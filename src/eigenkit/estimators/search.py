@@ -143,7 +143,7 @@ class AlphaSearchCV(Search):
             "std_test_score": scores.std(axis=0),
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
         }
-        self._keep_best(problem, alpha=self.alpha_)
+        self._fit_best(problem, alpha=self.alpha_)
 
     def _chosen(self) -> str:
         tried = len(self.cv_results_["alpha"])
