@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -122,7 +122,14 @@ class Estimator(Shown, Instead, BaseEstimator):
         -------
         self
         """
-        return fit_with(self, X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """What every fit does; ``more`` holds further arguments of a subclass's :meth:`fit`."""
+        settings = checked(self)._settings()
+        with unchanged_on_error(self, anew=True), threads_for(X, y):
+            self._learn(self._sample(X, y, sample_weight, **more), settings)
+        return self
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, graph: Any = None) -> Any:
         """All rows at once, or blocks of them; or what a ``graph`` over all rows makes of them."""
@@ -194,18 +201,7 @@ class Estimator(Shown, Instead, BaseEstimator):
             setattr(self, name, self._cast(value))
 
 
-Model = TypeVar("Model", bound=Estimator)
-
-
-def fit_with(model: Model, X: Any, y: Any, sample_weight: Any, **more: Any) -> Model:
-    """What every fit does; ``more`` holds further arguments of a subclass's ``fit``."""
-    settings = checked(model)._settings()
-    with unchanged_on_error(model, anew=True), threads_for(X, y):
-        model._learn(model._sample(X, y, sample_weight, **more), settings)
-    return model
-
-
-def stated(model: Model, X: Any, y: Any, weight: Any, **new: Any) -> tuple[Model, Any, Any]:
+def stated(model: Any, X: Any, y: Any, weight: Any, **new: Any) -> tuple[Any, Problem, Any]:
     """A copy with new parameters, and the problem and settings that its fit would solve."""
     trial = clone(model).set_params(**new)
     settings = checked(trial)._settings()
@@ -318,7 +314,8 @@ class Projection(Streaming, Transformer):
         ``report_`` says so.
         """
         trial, problem, settings = stated(self, X, y, sample_weight)
-        return trial._choice(problem.pencil, settings)
+        choice: Choice = trial._choice(problem.pencil, settings)
+        return choice
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import RULES
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_given, check_y_names
-from eigenkit.estimators._estimator import Estimator, fit_with
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Blocks
@@ -257,7 +257,7 @@ class CrossValidated(Estimator):
         -------
         self
         """
-        return fit_with(self, X, y, sample_weight, groups=groups)
+        return self._fit(X, y, sample_weight, groups=groups)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What takes weights and groups; see scikit-learn's guide to metadata routing.

@@ -17,7 +17,7 @@ from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._encoding import check_enough, check_y_given, labels_of, marked, unmarked
-from eigenkit.estimators._estimator import Projection, fit_with
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import BestEstimator, Fold, estimator_has, score_table
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
@@ -133,7 +133,7 @@ class GraphRegularized(BestEstimator):
         -------
         self
         """
-        return fit_with(self, X, y, sample_weight, labelled=labelled)
+        return self._fit(X, y, sample_weight, labelled=labelled)
 
     @estimator_has("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -323,7 +323,7 @@ class _Problem:
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
         by = float(np.sqrt(mu * known.sum() / n))
-        return fit_with(model, self.X, y, weight, graph=partial(self._with_graph, weight, by))
+        return model._fit(self.X, y, weight, graph=partial(self._with_graph, weight, by))
 
     def _with_graph(self, given: Array, by: float, rows: Rows) -> Rows:
         """The rows that are ``given`` a weight, and the graph over all of them times ``by``."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
-from eigenkit.estimators._estimator import Transformer, fit_with, stated
+from eigenkit.estimators._estimator import Transformer, stated
 from eigenkit.estimators._folds import Delegating
 from eigenkit.estimators._kernel_space import FeatureRows, KernelMatrices, KernelProjection
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
@@ -193,7 +193,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
         K = X.combined(self.kernels_, self.theta_, None)
-        fit_with(self.estimator_, K, y, weight, rounding=float(self.theta_ @ roundings))
+        self.estimator_._fit(K, y, weight, rounding=float(self.theta_ @ roundings))
         self._take_over(self.estimator_, "eigenvalues_", "components_", "n_components_", "classes_")
         self.report_ = self._report(found)
 
