@@ -18,7 +18,7 @@ from eigenkit.analysis import (
     ScreeDisplay,
     WeightsDisplay,
 )
-from eigenkit.estimators._notebook import PICTURES
+from eigenkit.estimators._described import PICTURES
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -10,7 +10,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from inspect import isfunction
 from textwrap import indent
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -113,11 +113,6 @@ def what_is(value: Any) -> str:
     return with_article(type(value).__name__)
 
 
-def check_all_or_count(name: str, value: Any) -> int | None:
-    """``value`` as an integer of at least 1, or None, which stands for all."""
-    return None if value is None else check_count(name, value, hint=", or None for all")
-
-
 def check_count(
     name: str, value: Any, *, low: int = 1, high: float = np.inf, hint: str = "", expected: str = ""
 ) -> int:
@@ -128,14 +123,22 @@ def check_count(
     return int(value)
 
 
+def count_or(*others: str | None, hint: str) -> Callable[[str, Any], None]:
+    """The rule for an integer of at least 1, or one of these words, or None."""
+
+    def check_this(name: str, value: Any) -> None:
+        if not isinstance(value, str | None) or value not in others:
+            check_count(name, value, hint=hint)
+
+    return check_this
+
+
+check_all_or_count = count_or(None, hint=", or None for all")
+
 # A generator of random numbers can begin with integers up to this.
 _LARGEST_SEED = 2**32 - 1
 _SEED = f"an integer from 0 to {_LARGEST_SEED}"
-
-
-def check_seed(name: str, value: Any) -> int:
-    """``value`` as an integer that a generator of random numbers can begin with."""
-    return check_count(name, value, low=0, high=_LARGEST_SEED, expected=_SEED)
+check_seed = partial(check_count, low=0, high=_LARGEST_SEED, expected=_SEED)
 
 
 def random_of(random_state: Any) -> np.random.RandomState:
@@ -189,29 +192,18 @@ def check_scoring(name: str, value: Any) -> None:
 Rule = Collection[str] | Callable[[str, Any], Any]
 
 
+def as_function(rule: Rule) -> Callable[[str, Any], Any]:
+    """The rule as a function that refuses a value which is against it."""
+    return rule if callable(rule) else partial(check_choice, choices=rule)
+
+
 def optional(rule: Rule) -> Rule:
     """The rule for a parameter that may be None as well."""
-    return lambda name, value: None if value is None else check(name, value, rule)
+    refuse_others = as_function(rule)
+    return lambda name, value: None if value is None else refuse_others(name, value)
 
 
-def check(name: str, value: Any, rule: Rule) -> None:
-    """Refuse a value that is against the rule."""
-    if callable(rule):
-        rule(name, value)
-    else:
-        check_choice(name, value, rule)
-
-
-def check_share(name: str, value: Any) -> float:
-    """``value`` as a float from 0 to 1."""
-    return check_real(name, value, high=1.0)
-
-
-def check_rank(name: str, value: Any) -> None:
-    """``value`` says how many combinations of the labels stand for all of them."""
-    if not isinstance(value, str | None) or value not in ("auto", None):
-        check_count(name, value, hint=", 'auto' or None for all")
-
+check_share = partial(check_real, high=1.0)
 
 # Parameters that mean the same wherever they are.
 RULES: dict[str, Rule] = {
@@ -220,7 +212,7 @@ RULES: dict[str, Rule] = {
     "tol": check_real,
     "max_iter": check_count,
     "n_neighbors": check_count,
-    "label_rank": check_rank,
+    "label_rank": count_or("auto", None, hint=", 'auto' or None for all"),
     "random_state": check_random,
     "n_jobs": check_jobs,
     "cv": optional(check_folds),
@@ -234,13 +226,14 @@ def checked(estimator: T) -> T:
     values = vars(estimator)
     for name, rule in _rules_of(kind).items():
         if name in values:
-            check(name, values[name], rule)
+            rule(name, values[name])
     return estimator
 
 
 @cache
-def _rules_of(kind: Any) -> dict[str, Rule]:
-    return dict(ChainMap(*(vars(base).get("_rules", {}) for base in kind.__mro__)))
+def _rules_of(kind: Any) -> dict[str, Callable[[str, Any], Any]]:
+    rules = ChainMap(*(vars(base).get("_rules", {}) for base in kind.__mro__))
+    return {name: as_function(rule) for name, rule in rules.items()}
 
 
 def check_at_most(

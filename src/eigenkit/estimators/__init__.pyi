@@ -20,14 +20,14 @@ from .kernel import (
 )
 from .kernel_pca import KernelPCA as KernelPCA
 from .latent_cca import BayesianCCA as BayesianCCA, ProbabilisticCCA as ProbabilisticCCA
-from .lda import LDA as LDA
-from .least_squares import LeastSquaresProjection as LeastSquaresProjection
-from .many_labels import ManyLabelClassifier as ManyLabelClassifier
-from .multilabel import (
+from .lda import (
+    LDA as LDA,
     MultilabelLDA as MultilabelLDA,
     copy_transformation as copy_transformation,
     label_powerset as label_powerset,
 )
+from .least_squares import LeastSquaresProjection as LeastSquaresProjection
+from .many_labels import ManyLabelClassifier as ManyLabelClassifier
 from .multiple_kernels import MultipleKernelProjection as MultipleKernelProjection
 from .multiview import MultiviewCCA as MultiviewCCA
 from .pca import PCA as PCA

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.estimators._estimator import Projection
+from eigenkit.estimators._estimator import Projection, stated
 from eigenkit.estimators._streams import like
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.numerics.linalg import Array
@@ -79,7 +79,7 @@ def alpha_path(
     """
     check_has_alpha(estimator)
     alphas = check_alphas(alphas)
-    first, problem, settings = estimator._stated(X, y, sample_weight, alpha=min(alphas))
+    first, problem, settings = stated(estimator, X, y, sample_weight, alpha=min(alphas))
     solutions = first._solve_path(problem, alphas, settings)
     models = [like(first, clone(estimator).set_params(alpha=alpha)) for alpha in alphas]
     for model, alpha, solution in zip(models, alphas, solutions, strict=True):

@@ -30,8 +30,7 @@ class ScoresByName:
         {scored}
         """
         scored: Any = super()
-        classes = is_classifier(self)
-        labels = labels_of(self, y, reset=False) if classes else as_numbers(self, y)
+        labels = labels_of(self, y, reset=False) if is_classifier(self) else as_numbers(self, y)
         weight = check_weight(sample_weight, labels.shape[0])
         return float(scored.score(X, labels, sample_weight=weight))
 
@@ -39,10 +38,8 @@ class ScoresByName:
 class CentredSides(Streaming):
     """Estimators that need nothing but X and y as centred data."""
 
-    def _state(self, sample: Any) -> tuple[Centered, Centered]:
-        """X and y."""
-        sides: tuple[Centered, Centered] = sample.sides()
-        return sides
+    def _state(self, sample: Any) -> Any:
+        return sample.sides()
 
     def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
         check_sides_vary(*problem)

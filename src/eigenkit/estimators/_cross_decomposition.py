@@ -78,8 +78,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
         self.n_components = n_components
         self.scale = scale
 
-    # -- fitting -----------------------------------------------------------------------
-
     def _settings(self) -> tuple[bool, bool]:
         """Whether to scale X and y."""
         pair = self.scale if isinstance(self.scale, tuple | list) else (self.scale, self.scale)
@@ -134,10 +132,7 @@ class CrossDecomposition(SkipsGaps, BothSides):
                 stacklevel=4,
             )
 
-    # -- keeping -----------------------------------------------------------------------
-
-    def _keep(self, problem: Pair, solution: Fit) -> None:
-        fit = solution
+    def _keep(self, pair: Pair, fit: Fit) -> None:
         found, X, Y = fit.components, fit.X, fit.Y
         own = self._deflation in ("canonical", "svd")
         # Where y is regressed on the scores of X, its loadings carry the units of both.
@@ -164,9 +159,9 @@ class CrossDecomposition(SkipsGaps, BothSides):
                 x_explained_variance_ratio_=found.x_taken / fit.squares[0],
                 y_explained_variance_ratio_=found.y_taken / fit.squares[1],
             )
-        self._keep_spread(problem, fit)
-        self._keep_more(problem, fit)
-        self._keep_scores(problem, fit)
+        self._keep_spread(pair, fit)
+        self._keep_more(pair, fit)
+        self._keep_scores(pair, fit)
 
     def _keep_spread(self, pair: Pair, fit: Fit) -> None:
         """What brings the scores of X to unit covariance, and how many samples it is known from.
@@ -212,8 +207,6 @@ class CrossDecomposition(SkipsGaps, BothSides):
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return np.asarray(Y @ self.y_rotations_)
-
-    # -- using -------------------------------------------------------------------------
 
     @property
     def mean_(self) -> Array:

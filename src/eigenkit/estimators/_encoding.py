@@ -306,11 +306,12 @@ def as_numbers(model: Any, y: Any) -> Any:
     return encode_classes(model, labels, len(labels), None, False, instead="give one string each")
 
 
-def check_two_classes(degree: Array) -> None:
-    """Refuse y unless at least two of its classes have samples."""
+def check_two_classes(degree: Array) -> int:
+    """How many classes of y have samples, which must be at least two."""
     present = int(np.sum(degree > 0))
     if present < 2:
         raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
+    return present
 
 
 # -- samples without labels -----------------------------------------------------------------

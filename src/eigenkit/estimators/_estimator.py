@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import as_dense, project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, score_of_blocks, take_blocks
-from eigenkit.estimators._described import described
+from eigenkit.estimators._described import Shown, described
 from eigenkit.estimators._encoding import labels_of
-from eigenkit.estimators._notebook import Shown
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import (
     check_weight,
@@ -33,7 +32,7 @@ from eigenkit.estimators._validation import (
 from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
-from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     RULES,
     Instead,
@@ -67,6 +66,7 @@ class Estimator(Shown, Instead, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        described(cls)  # first: what wraps methods takes over what is said of them
         take_blocks(cls, *ROW_BY_ROW, "score")
 
     # -- what a subclass says ----------------------------------------------------------
@@ -98,10 +98,9 @@ class Estimator(Shown, Instead, BaseEstimator):
         """The attributes of the fitted model."""
         lacks(self, "_keep")
 
-    def _report(self, solution: Any) -> Report:
+    def _report(self, solution: Any) -> Any:
         """How the solution was found."""
-        found: Report = solution.report
-        return found
+        return solution.report
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -132,15 +131,21 @@ class Estimator(Shown, Instead, BaseEstimator):
             self._learn(self._sample(X, y, sample_weight, **more), settings)
         return self
 
-    def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """All rows at once, or blocks of them."""
+    def _sample(self, X: Any, y: Any, sample_weight: Any, graph: Any = None) -> Any:
+        """All rows at once, or blocks of them; or what a ``graph`` over all rows makes of them."""
         if isinstance(X, Blocks):
             return blocked_rows(self, X, y, sample_weight)
+        if graph is not None:
+            return graph(self._every_row(X, y, sample_weight))
         return self._take(X, y, sample_weight)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The sample: the rows of positive weight."""
         return self._rows(X, y, sample_weight).positive()
+
+    def _every_row(self, X: Any, y: Any, weight: Array) -> Rows:
+        """All rows in the coordinates of the components, also those that have no ``weight``."""
+        return self._rows(X, y, None)
 
     def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem; if there is anything to learn, solve it, and keep what is found."""
@@ -196,6 +201,15 @@ class Estimator(Shown, Instead, BaseEstimator):
             setattr(self, name, self._cast(value))
 
 
+def stated(model: Any, X: Any, y: Any, weight: Any, **new: Any) -> tuple[Any, Problem, Any]:
+    """A copy with new parameters, and the problem and settings that its fit would solve."""
+    trial = clone(model).set_params(**new)
+    settings = checked(trial)._settings()
+    problem = trial._state(trial._sample(X, y, weight))
+    trial._check_informative(problem)
+    return trial, problem, settings
+
+
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """An estimator with components, of which every sample has scores."""
 
@@ -238,7 +252,6 @@ def check_solver(name: str, value: Any) -> None:
     check_choice(name, value, SOLVERS)
 
 
-@described
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
@@ -285,13 +298,6 @@ class Projection(Streaming, Transformer):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         """Attributes beyond the common ones."""
 
-    def _every_row(self, X: Any, y: Any) -> Rows:
-        """All rows in the coordinates of the components, also those of no weight."""
-        return self._rows(X, y, None)
-
-    def _center_on(self, X: Any, weight: Array) -> None:
-        """Take the mean of these samples alone, where the problem does not know it."""
-
     # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -307,16 +313,9 @@ class Projection(Streaming, Transformer):
         Where B then turns out singular to rounding, the fit goes on to another method; its
         ``report_`` says so.
         """
-        trial, problem, settings = self._stated(X, y, sample_weight)
-        return trial._choice(problem.pencil, settings)
-
-    def _stated(self, X: Any, y: Any, sample_weight: Any, **new: Any) -> tuple[Self, Problem, Any]:
-        """A copy with new parameters, and the problem and settings that its fit would solve."""
-        trial = clone(self).set_params(**new)
-        settings = checked(trial)._settings()
-        problem = trial._state(trial._sample(X, y, sample_weight))
-        trial._check_informative(problem)
-        return trial, problem, settings
+        trial, problem, settings = stated(self, X, y, sample_weight)
+        choice: Choice = trial._choice(problem.pencil, settings)
+        return choice
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""

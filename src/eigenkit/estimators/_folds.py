@@ -32,8 +32,7 @@ from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array
-from eigenkit.pencil import Report
-from eigenkit.shell import check_at_most, check_count, lacks, what_is
+from eigenkit.shell import check_at_most, check_count, what_is
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -47,13 +46,16 @@ def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 class Delegating:
     """Predictions are made by another estimator, if it has the method."""
 
-    def _asked(self) -> Any:
-        """The estimator that says which methods there are, fitted or not."""
-        lacks(self, "_asked")
+    # What a subclass says: the estimator, fitted or not, that shows which methods there are; and
+    # the fitted one, with X as it takes it.
+    _asked: Any
+    _handed: Any
 
-    def _handed(self, X: Any) -> tuple[Any, Any]:
-        """The fitted estimator, and X as it takes it."""
-        lacks(self, "_handed")
+    def _take_over(self, model: Any, *names: str) -> None:
+        """Have what the model knows by these names, if it does."""
+        for name in names:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
 
     def _answer(self, method: str, X: Any) -> Any:
         estimator, X = self._handed(X)
@@ -92,39 +94,31 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
 
     estimator: Any
     best_estimator_: Any
+    _chosen: Any  # says what was chosen, and by what
 
-    def _describe(self) -> None:
-        """Take over what the best estimator knows of the data."""
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
+    def _keep_best(self, fitted: Any) -> None:
+        self.best_estimator_ = fitted
+        self._take_over(fitted, "classes_", "n_features_in_", "feature_names_in_")
 
-    def _chosen(self) -> str:
-        """What was chosen, and by what."""
-        lacks(self, "_chosen")
-
-    def _report(self, solution: Any) -> Report:
-        """How the best estimator was fitted, and why it is the one."""
-        found: Report = self.best_estimator_.report_
-        return found.noting(self._chosen())
+    def _report(self, solution: Any) -> Any:
+        return self.best_estimator_.report_.noting(self._chosen())
 
     def _asked(self) -> Any:
         return getattr(self, "best_estimator_", self.estimator)
 
-    def _best(self) -> Any:
-        check_is_fitted(self)
-        return self.best_estimator_
-
     def _handed(self, X: Any) -> tuple[Any, Any]:
-        return self._best(), X
+        check_is_fitted(self)
+        return self.best_estimator_, X
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Project, with y both sides where the estimator does; see the estimator."""
-        return self._best().transform(*([X] if y is None else [X, y]))
+        check_is_fitted(self)
+        return self.best_estimator_.transform(*([X] if y is None else [X, y]))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the components; see the estimator."""
-        return self._best().get_feature_names_out(input_features)
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
 
     def __sklearn_tags__(self) -> Any:
         return self.estimator.__sklearn_tags__()
@@ -245,7 +239,6 @@ class CrossValidated(Estimator):
     __metadata_request__fit: ClassVar = {"groups": metadata_routing.UNUSED}
 
     cv: Any
-
     _rules: ClassVar = {"rule": RULES}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -307,7 +300,6 @@ class CrossValidated(Estimator):
         *,
         classifier: bool = False,
     ) -> Iterator[Split]:
-        """Row numbers to fit on and to score on."""
         if "groups" in to_splitter:
             to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
         there = np.flatnonzero(np.ones(y.shape[0]) if weight is None else weight)
@@ -361,8 +353,6 @@ class Search(CrossValidated, BestEstimator):
                 as_dense(_safe_indexing(y, test)),  # as scores are made
             )
 
-    def _keep_best(self, samples: Samples, **parameters: Any) -> None:
-        """Fit the estimator with the parameters that were chosen."""
+    def _fit_best(self, samples: Samples, **parameters: Any) -> None:
         model = clone(self.estimator).set_params(**parameters)
-        self.best_estimator_ = model.fit(samples.X, samples.y, samples.weight)
-        self._describe()
+        self._keep_best(model.fit(samples.X, samples.y, samples.weight))

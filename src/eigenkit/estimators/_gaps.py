@@ -32,7 +32,8 @@ class SkipsGaps(Transformer):
 
     @property
     def _iterates(self) -> bool:
-        return bool(getattr(self, "algorithm", None) == "nipals")
+        asked = getattr(self, self._nipals_by[0], None)
+        return isinstance(asked, str) and asked == "nipals"
 
     def _check_X(self, X: Any, *, min_samples: int = 1, **how: Any) -> Any:
         if self._iterates:

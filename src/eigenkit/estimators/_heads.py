@@ -204,14 +204,11 @@ def beyond_rounding_of_y(
     return np.asarray(found)
 
 
-@described
 class ResponseProjection(ScoresByName, MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
     _uses_all_components = False
-
     _encode = encode_responses
-
     intercept_, _to_y_, _y_mean_ = results(3)
 
     def _keep_regression(self, problem: Problem, to_y: Array) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from eigenkit.data import as_dense, check_finite, constant_columns, largest
 from eigenkit.estimators._estimator import Projection, Transformer
@@ -33,7 +34,6 @@ from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_count, check_real, random_of, shown, take_parameters
 from eigenkit.solvers import Settings
 
-APPROXIMATIONS = ("cholesky", "nystroem")
 CONSTANT_KERNEL = "X has zero variance to the kernel: all samples have the same inner products."
 
 
@@ -66,7 +66,7 @@ class KernelParameters:
     def _check_kernel(self) -> None:
         check_kernel_params(self, self.kernel_params, ("precomputed",))
         if self.approximation is not None:
-            check_choice("approximation", self.approximation, APPROXIMATIONS)
+            check_choice("approximation", self.approximation, ("cholesky", "nystroem"))
         check_count("n_landmarks", self.n_landmarks)
 
     @property
@@ -181,11 +181,6 @@ class KernelSpace(KernelParameters, Transformer):
         self.approximation_error_ = max(0.0, missed)
         return Rows(F, rows.Y, rows.weight)
 
-    def _center_on(self, X: Any, weight: Array) -> None:
-        if self.approximation is not None:
-            K = self.kernel_(check_X(self, X, reset=False), self.X_fit_)
-            self._row_mean_ = weight @ K / weight.sum()
-
     def _on_rows(self, W: Array, mean: Array) -> tuple[Array, Array]:
         """Coefficients and means of the features as those of rows k(x, X_fit_)."""
         return (W, mean) if self.approximation is None else (self._map_ @ W, self._row_mean_)
@@ -203,9 +198,7 @@ class KernelSpace(KernelParameters, Transformer):
             With ``kernel="precomputed"`` inner products with the training samples, of shape
             (n_samples, n_training_samples).
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         return self._scores(X)
 
@@ -270,9 +263,9 @@ class KernelProjection(KernelSpace, Projection):
         settings: Settings = super()._settings()
         return replace(settings, regression=method, n_components=None, reason=reason)
 
-    def _sample(self, X: Any, y: Any, sample_weight: Any, rounding: float = 0.0) -> Any:
+    def _sample(self, X: Any, y: Any, weight: Any, graph: Any = None, *, rounding: Any = 0) -> Any:
         """``rounding`` is that of a precomputed kernel, where whoever computed it knows it."""
-        rows = super()._sample(X, y, sample_weight)
+        rows = super()._sample(X, y, weight, graph)
         return replace(rows, rounding=rounding) if rounding else rows
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -280,8 +273,13 @@ class KernelProjection(KernelSpace, Projection):
         # The kernel has n x n numbers, which is more than dense labels have.
         return self._in_kernel_space(replace(rows, Y=as_dense(rows.Y)))
 
-    def _every_row(self, X: Any, y: Any) -> Rows:
-        return self._take(X, y, None)
+    def _every_row(self, X: Any, y: Any, weight: Array) -> Rows:
+        rows = self._take(X, y, None)
+        if self.approximation is not None:  # means are those of the rows that have a weight
+            some = np.flatnonzero(weight)
+            K = self.kernel_(check_X(self, _safe_indexing(X, some), reset=False), self.X_fit_)
+            self._row_mean_ = weight[some] @ K / weight[some].sum()
+        return rows
 
     def _check_informative(self, problem: Problem) -> None:
         super()._check_informative(problem)

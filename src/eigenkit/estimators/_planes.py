@@ -21,7 +21,6 @@ from eigenkit.estimators._class_rows import (
     landmark_rows,
     plane_sums,
 )
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import class_index
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
@@ -37,7 +36,7 @@ from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import ClassMoments, Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.shell import check_flag, lacks, take_parameters
+from eigenkit.shell import check_flag, take_parameters
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
@@ -97,7 +96,6 @@ def _takes_parts(model: Any) -> bool:
     return True
 
 
-@described
 class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
@@ -132,22 +130,14 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
 
     alpha: float
     probability: bool
+    _rules: ClassVar = {"probability": check_flag}
+    _settings = KernelParameters._check_kernel
 
-    # -- what a subclass says ----------------------------------------------------------
-
-    def _planes(self, rows: ClassRows | ClassGrams) -> Planes:
-        lacks(self, "_planes")
-
-    def _from_products(self, rows: PlaneSums) -> Planes:
-        """Planes of sparse rows too many and too wide for matrices of either order."""
-        lacks(self, "_from_products")
-
-    @property
-    def _exchanged(self) -> float:
-        """How much of the matrix of one side is added to the other."""
-        return 0.0
-
-    # -- fitting -----------------------------------------------------------------------
+    # What a subclass says: the planes of rows, those of sparse rows too many and too wide for
+    # matrices of either order, and how much of the matrix of one side is added to the other.
+    _planes: Any
+    _from_products: Any
+    _exchanged: Any = 0.0
 
     def _kind(self) -> tuple[Any, ...]:
         return ()
@@ -197,7 +187,7 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         known = np.sqrt(rows.weights()), bounds, unit, np.append(Z.grain(), 0.0)
         return ClassRows(Z.toarray(), *known, column=column)
 
-    def _solve(self, problem: Any, settings: None) -> Planes:
+    def _solve(self, problem: Any, settings: None) -> Any:
         return self._from_products(problem) if self._by_products_ else self._planes(problem)
 
     def _learn(self, sample: Any, settings: None) -> None:
@@ -214,11 +204,6 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     @property
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    _rules: ClassVar = {"probability": check_flag}
-
-    def _settings(self) -> None:
-        self._check_kernel()
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, weight: Any = None) -> Any:
         if not reset:
@@ -265,8 +250,6 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         with np.errstate(divide="ignore"):
             self.eigenvalues_ = self._cast((own + a * rest) / (rest + a * own))
         self.n_iter_ = max(1, planes.report.n_iter)
-
-    # -- using -------------------------------------------------------------------------
 
     def distances(self, X: Any) -> Array:
         """Distance of each sample to the plane of each class.

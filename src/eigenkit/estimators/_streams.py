@@ -210,7 +210,6 @@ class Streaming:
         return self._target, self._edge_weight
 
     def _no_moments(self) -> Any:
-        """An empty stream."""
         return Moments.begin(*self._kind())
 
     # The result whose presence says that this model itself has all of them.

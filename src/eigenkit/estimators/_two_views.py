@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, check_finite, one_sample, project
 from eigenkit.estimators._both_sides import BothSides
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_sides_vary, check_X, counted
@@ -88,15 +87,12 @@ def settled(model: Any, who: str, what: str, change: float) -> bool:
     return False
 
 
-@described
 class TwoViewDensity(Streaming, BothSides):
     """A Gaussian of two views, and of a latent variable that they share."""
 
     mean_, y_mean_, components_, x_loadings_, y_loadings_, n_components_ = results(6)
     x_noise_covariance_, y_noise_covariance_, canonical_correlations_, n_iter_ = results(4)
     _parts_, _scale_, _n_samples_ = results(3)
-
-    # -- fitting -----------------------------------------------------------------------
 
     def _batch(self, *given: Any, **how: Any) -> Rows:
         """A batch without gaps: NaN is allowed only when all rows are given at once."""
@@ -175,8 +171,6 @@ class TwoViewDensity(Streaming, BothSides):
     def _model(self) -> TwoViews:
         return TwoViews(**self._parts_)
 
-    # -- using -------------------------------------------------------------------------
-
     def _given(self, X: Any, y: Any) -> Views:
         """New rows in our units; without y its view is missing."""
         check_is_fitted(self)
@@ -203,9 +197,7 @@ class TwoViewDensity(Streaming, BothSides):
             Either may have NaN where entries are missing: the expectation then is that given
             the others.
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         views = self._given(X, y)
         views = self._filled(views) if views.gaps else views

@@ -145,10 +145,7 @@ def check_scores(name: str, scores: Any, l: int) -> Array:
     """Scores as :meth:`transform` gives them, to be mapped back: finite, one column each of l."""
     with plain_words(name):
         scores = check_array(
-            readable(name, scores),
-            dtype=PRECISIONS,
-            ensure_all_finite=False,
-            input_name=name,
+            readable(name, scores), dtype=PRECISIONS, ensure_all_finite=False, input_name=name
         )
     if scores.shape[1] != l:
         raise ValueError(

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from eigenkit.estimators._both_sides import MapsBack
-from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.estimators._streams import results
 from eigenkit.exceptions import ConditionWarning
@@ -23,7 +22,6 @@ from eigenkit.solvers.covariance import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
 
 
-@described
 class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
@@ -50,7 +48,6 @@ class OrthonormalizedPLS(ResponseProjection):
     """
 
     _sparse_labels = True
-
     _target = TARGETS["opls"]
 
     def _solve_path(
@@ -73,7 +70,6 @@ class OrthonormalizedPLS(ResponseProjection):
         self._keep_regression(problem, regression(solution, self.n_components_))
 
 
-@described
 class CCA(MapsBack, ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
@@ -139,7 +135,6 @@ class CCA(MapsBack, ResponseProjection):
         take_parameters(self, locals())
 
     alpha_y: float
-
     _rules: ClassVar = {"alpha_y": check_real}
     _ridge_of_x = "alpha"
     x_scores_, y_scores_ = results(2, "no scores of samples are kept; use transform")
@@ -228,7 +223,6 @@ class CCA(MapsBack, ResponseProjection):
         return np.asarray(loadings)
 
 
-@described
 class CanonicalRidge(CCA):
     """Canonical ridge analysis: CCA, orthonormalized PLS and PLS as corners of one family.
 
@@ -311,7 +305,6 @@ class CanonicalRidge(CCA):
 
     gamma_x: float
     gamma_y: float
-
     _rules: ClassVar = {"gamma_x": check_share, "gamma_y": check_share}
     _ridge_of_x = "gamma_x"
     _counts_by_component = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,21 +16,9 @@ from sklearn.utils import _safe_indexing, indexable
 from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import best_of
 from eigenkit.estimators._blocks import refuse_blocks
-from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import (
-    check_enough,
-    check_y_given,
-    labels_of,
-    marked,
-    unmarked,
-)
+from eigenkit.estimators._encoding import check_enough, check_y_given, labels_of, marked, unmarked
 from eigenkit.estimators._estimator import Projection
-from eigenkit.estimators._folds import (
-    BestEstimator,
-    Fold,
-    estimator_has,
-    score_table,
-)
+from eigenkit.estimators._folds import BestEstimator, Fold, estimator_has, score_table
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
 from eigenkit.estimators.splits import Split, splits_among
 from eigenkit.kernels import Kernel
@@ -38,16 +27,9 @@ from eigenkit.moments.graph import incidence, laplacian, root
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import SYMMETRY_TOL
-from eigenkit.shell import (
-    check_numbers,
-    checked,
-    what_is,
-)
-
-WEIGHTS = ("heat", "uniform")
+from eigenkit.shell import check_numbers, what_is
 
 
-@described
 class GraphRegularized(BestEstimator):
     """Semi-supervised projection: neighbouring samples, labelled or not, get similar scores.
 
@@ -179,15 +161,10 @@ class GraphRegularized(BestEstimator):
         parts = (_safe_indexing(each, rows) for each in given)
         return float(super().score(*parts, None if weight is None else weight[rows]))
 
-    _rules: ClassVar = {"weights": WEIGHTS}
+    _rules: ClassVar = {"weights": ("heat", "uniform")}
 
     def _settings(self) -> list[float]:
-        """The values of mu to try."""
-        self._check_estimator()
-        return check_numbers("mu", self.mu)
-
-    def _check_estimator(self) -> None:
-        """A projection that learns from labels, with a pencil that the graph can be added to."""
+        """The values of mu to try, on a projection by labels whose pencil takes the graph."""
         name = what_is(self.estimator)
         if not isinstance(self.estimator, Projection):
             raise TypeError(
@@ -204,6 +181,7 @@ class GraphRegularized(BestEstimator):
                 f"shrinkage={shrinkage!r} is computed from the labelled rows alone and cannot "
                 "include the graph: give the estimator alpha instead, or set mu=0."
             )
+        return check_numbers("mu", self.mu)
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
         refuse_blocks(self, X)
@@ -263,8 +241,7 @@ class GraphRegularized(BestEstimator):
 
     def _keep(self, problem: _Problem, solution: float) -> None:
         self.mu_ = solution
-        self.best_estimator_ = problem.fitted(np.flatnonzero(problem.known), self.mu_)
-        self._describe()
+        self._keep_best(problem.fitted(np.flatnonzero(problem.known), self.mu_))
 
     def _chosen(self) -> str:
         why = "chosen by cross-validation" if hasattr(self, "fold_scores_") else "as asked"
@@ -336,28 +313,24 @@ class _Problem:
         model, n = clone(self.estimator), len(self.known)
         known = np.isin(np.arange(n), labelled)
         # Where a model needs a label for every row, rows without one get that of a labelled row.
-        borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
+        y = _safe_indexing(self.y, np.where(known, np.arange(n), np.flatnonzero(known)[0]))
+        weight: Any = known * (1.0 if self.weight is None else self.weight)
         if mu == 0 and _is_precomputed(model):  # new rows have a column for all of these
-            counted = known * (1.0 if self.weight is None else self.weight)
-            return model.fit(self.X, _safe_indexing(self.y, borrowed), counted)
+            return model.fit(self.X, y, weight)
         if mu == 0:
             parts = (_safe_indexing(A, np.flatnonzero(known)) for A in (self.X, self.y))
             return model.fit(*parts, None if self.weight is None else self.weight[known])
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
-        settings = checked(model)._settings()
-        rows = model._every_row(self.X, _safe_indexing(self.y, borrowed))
-        counts = rows.weights() if self.weight is None else rows.weights() * self.weight
-        kept = known & (counts > 0)
-        weight = None if self.weight is None and rows.weight is None else counts[kept]
-        model._center_on(_safe_indexing(self.X, np.flatnonzero(kept)), counts[kept])
-        share = mu * known.sum() / n
-        model._learn(self._with_graph(rows, kept, weight, float(np.sqrt(share))), settings)
-        return model
+        by = float(np.sqrt(mu * known.sum() / n))
+        return model._fit(self.X, y, weight, graph=partial(self._with_graph, weight, by))
 
-    def _with_graph(self, rows: Rows, kept: np.ndarray, weight: Array | None, by: float) -> Rows:
-        """The rows that have labels, and the graph over all of them times ``by``."""
+    def _with_graph(self, given: Array, by: float, rows: Rows) -> Rows:
+        """The rows that are ``given`` a weight, and the graph over all of them times ``by``."""
         assert self.L is not None
+        counts = rows.weights() * given
+        kept = counts > 0
+        weight = None if self.weight is None and rows.weight is None else counts[kept]
         labelled = rows.X[kept], rows.Y[kept], weight
         if sparse.issparse(rows.X):
             self.below = incidence(self.L) if self.below is None else self.below

@@ -11,7 +11,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
 
 from eigenkit.data import constant_columns, one_sample
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._estimator import Estimator, Projection
 from eigenkit.estimators._validation import NO_VARIANCE, check_X, numbers_in, warn_degenerate
@@ -20,12 +19,7 @@ from eigenkit.numerics.linalg import Array, eigenpairs, fixed_start, ratio, sign
 from eigenkit.numerics.threads import one_blas_thread
 from eigenkit.numerics.tolerances import EPS, SUM_ROUNDING
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    refuse,
-    take_parameters,
-)
+from eigenkit.shell import check_at_most, check_count, refuse, take_parameters
 from eigenkit.targets import TARGETS, Labels, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
@@ -33,7 +27,6 @@ EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 MOST_STARTS = 1_000_000
 
 
-@described
 class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 
@@ -64,11 +57,8 @@ class HypergraphSpectral(Projection):
     y is a 0/1 matrix with a column per label (lists of labels: MultiLabelBinarizer), the
     incidence matrix of any hypergraph of your own on the samples, or a vector of classes.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import HypergraphSpectral
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> HypergraphSpectral(expansion="star", alpha=1.0).fit_transform(X, Y).shape
     (100, 5)
     """
@@ -90,17 +80,14 @@ class HypergraphSpectral(Projection):
 
     expansion: str
     label_weights: Any
-
+    _rules: ClassVar = {"expansion": EXPANSIONS}
     _uses_all_components = False
     _sparse_labels = True
-
-    _rules: ClassVar = {"expansion": EXPANSIONS}
+    _encode = encode_labels
 
     @property
     def _target(self) -> Target:  # type: ignore[override]
         return TARGETS[self.expansion]
-
-    _encode = encode_labels
 
     @property
     def _edge_weight(self) -> Array | float:
@@ -135,11 +122,9 @@ DENSE_ORDER = 500
 
 
 def _check_starts(name: str, value: Any) -> None:
-    starts = check_count(name, value)
-    check_at_most(name, starts, MOST_STARTS, "the most starts allowed", hint="")
+    check_at_most(name, check_count(name, value), MOST_STARTS, "the most starts allowed", hint="")
 
 
-@described
 class HypergraphClustering(ClusterMixin, Estimator):
     """Spectral clustering of the vertices of a hypergraph.
 
@@ -167,8 +152,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
     embedding_ : array of shape (n_vertices, n_clusters)
     eigenvalues_ : array of shape (n_clusters,)
         The smallest ones of the Laplacian, increasing.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     Examples
     --------
@@ -197,15 +181,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         self.random_state = random_state
 
     _supervised = False
-
-    _rules: ClassVar = {
-        "expansion": EXPANSIONS,
-        "n_init": _check_starts,
-        "n_clusters": check_count,
-    }
-
-    def _settings(self) -> int:
-        return int(self.n_clusters)
+    _rules: ClassVar = {"expansion": EXPANSIONS, "n_init": _check_starts, "n_clusters": check_count}
 
     _take = Estimator._rows  # vertices without a weight are put into clusters too
 
@@ -223,10 +199,10 @@ class HypergraphClustering(ClusterMixin, Estimator):
         if constant_columns(problem.X).all():
             raise ValueError(NO_VARIANCE)
 
-    def _solve(self, problem: Rows, settings: int) -> Answer:
+    def _solve(self, problem: Rows, settings: None) -> Answer:
         n = problem.positive().n_rows
-        check_at_most("n_clusters", settings, n, "the vertices", hint="")
-        values, V, report = self._spectrum(problem.X, problem.weight, settings)
+        k = check_at_most("n_clusters", self.n_clusters, n, "the vertices", hint="")
+        values, V, report = self._spectrum(problem.X, problem.weight, k)
         if self.expansion not in PLAIN:
             V = ratio(V, np.linalg.norm(V, axis=1, keepdims=True))
         return Answer((values, V), report)

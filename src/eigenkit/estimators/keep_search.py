@@ -12,7 +12,6 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import as_dense
 from eigenkit.estimators._alphas import best_of
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import Fold, Samples, Search, score_table
 from eigenkit.estimators.selective_pls import SparsePLS, SparsePLSDA
@@ -21,7 +20,6 @@ from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_sequence, check_share, random_of, what_is
 
 
-@described
 class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
@@ -110,7 +108,7 @@ class KeepSearchCV(Search):
 
     def _keep(self, problem: Samples, keep: list[int]) -> None:
         self.n_components_, self.keep_x_ = len(keep), keep
-        self._keep_best(problem, n_components=len(keep), keep_x=keep)
+        self._fit_best(problem, n_components=len(keep), keep_x=keep)
 
     def _chosen(self) -> str:
         return f"keep_x={self.keep_x_}, chosen by cross-validation"

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._both_sides import BothSides
-from eigenkit.estimators._described import described
 from eigenkit.estimators._heads import ResponseProjection, regression
 from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
 from eigenkit.estimators._streams import Result
@@ -26,7 +25,6 @@ from eigenkit.solvers.deflation import CrossProducts, decompose, gram_pays
 from eigenkit.targets import TARGETS
 
 
-@described
 class KernelOrthonormalizedPLS(DualCoefficients, OrthonormalizedPLS, KernelProjection):
     """Orthonormalized partial least squares in the space of a kernel.
 
@@ -59,7 +57,6 @@ class KernelOrthonormalizedPLS(DualCoefficients, OrthonormalizedPLS, KernelProje
     __init__ = KernelProjection.__init__
 
 
-@described
 class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
 
@@ -83,11 +80,8 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
     eigenvalues_ : array of shape (n_components_,)
     {dual_coefficients}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import KernelCCA
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> model = KernelCCA(kernel="rbf", gamma="scale", alpha=0.5).fit(X, Y)
     >>> x_scores, y_scores = model.transform(X, Y)
     >>> x_scores.shape
@@ -114,7 +108,6 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
         return self._scores(X)
 
 
-@described
 class KernelLDA(LDA, KernelProjection):
     """Discriminant analysis in the space of a kernel: a projection and a classifier.
 
@@ -184,7 +177,6 @@ class KernelLDA(LDA, KernelProjection):
         """The means of classes are points of the feature space: there is nothing to keep."""
 
 
-@described
 class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
     """Hypergraph spectral learning in the space of a kernel, for multi-label data.
 
@@ -210,11 +202,8 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         Where y held one class per sample.
     {what_was_done}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import KernelHypergraphSpectral
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> KernelHypergraphSpectral(gamma="scale").fit_transform(X, Y).shape
     (100, 5)
     """
@@ -243,7 +232,6 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
 ONE_BY_ONE = "one component after the other"
 
 
-@described
 class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     """Partial least squares regression in the space of a kernel.
 
@@ -266,11 +254,8 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     y_loadings_ : array of shape (n_targets, n_components_)
     {dual_coefficients}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
+    {linnerud}
     >>> from eigenkit import KernelPLS
-    >>> X, Y = load_linnerud(return_X_y=True)
     >>> KernelPLS(n_components=2, gamma="scale").fit(X, Y).predict(X).shape
     (20, 3)
     """
@@ -295,7 +280,6 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     alpha: Any = 0.0
     solver: Any = "auto"
     label_rank: Any = None
-
     _target = TARGETS["opls"]
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:

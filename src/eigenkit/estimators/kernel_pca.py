@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, as_dense, project
-from eigenkit.estimators._described import described
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
@@ -17,16 +16,10 @@ from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.tolerances import SOLVABLE
 from eigenkit.pencil import Answer
-from eigenkit.shell import (
-    UNCHANGED,
-    check_at_most,
-    check_flag,
-    take_parameters,
-)
+from eigenkit.shell import UNCHANGED, check_at_most, check_flag, take_parameters
 from eigenkit.solvers.spectral import principal
 
 
-@described
 class KernelPCA(KernelSpace):
     """Principal component analysis in the space of a kernel.
 
@@ -99,9 +92,7 @@ class KernelPCA(KernelSpace):
     n_components: int | None
     alpha: float
     fit_inverse_transform: bool
-
     _supervised = False
-
     _rules: ClassVar = {"fit_inverse_transform": check_flag}
 
     def _settings(self) -> None:
@@ -141,9 +132,8 @@ class KernelPCA(KernelSpace):
 
     def _keep_inverse(self, rows: Rows) -> None:
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
-        X = rows.X
-        T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
-        dense = as_dense(X)
+        T = project(KernelRows(self.kernel_, rows.X, self.X_fit_), self.mean_, self.components_.T)
+        dense = as_dense(rows.X)
         given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         self._score_kernel_ = given
         index = slice(None) if self.approximation is None else self.landmarks_

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, settled
 from eigenkit.numerics.linalg import Array, signs, triangular_factor
 from eigenkit.numerics.tolerances import RANK_TOL
 from eigenkit.pencil import Answer, Report
-from eigenkit.shell import check_at_most, check_count, check_share, optional
+from eigenkit.shell import check_at_most, check_share, count_or
 from eigenkit.solvers.sparse_latent import Loadings, Observed, information, present, search
 from eigenkit.solvers.two_views import (
     SharedLatent,
@@ -32,12 +30,6 @@ CRITERIA = ("bic", "hqc")
 MOST = 10
 
 
-def _check_latent(name: str, value: Any) -> None:
-    if not isinstance(value, str | None) or value not in (*CRITERIA, None):
-        check_count(name, value, hint=', or "bic", or "hqc", or None for all')
-
-
-@described
 class ProbabilisticCCA(TwoViewDensity):
     """Canonical correlation analysis as a model of the data: two views of one latent variable.
 
@@ -75,8 +67,7 @@ class ProbabilisticCCA(TwoViewDensity):
         BIC and HQC of 0, 1, ... components less a constant; with missing entries only if one
         of them was asked for.
     mean_, y_mean_ : array
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     Notes
     -----
@@ -115,7 +106,9 @@ class ProbabilisticCCA(TwoViewDensity):
         self.tol = tol
         self.max_iter = max_iter
 
-    _rules: ClassVar = {"n_components": _check_latent}
+    _rules: ClassVar = {
+        "n_components": count_or(*CRITERIA, None, hint=', or "bic", or "hqc", or None for all')
+    }
 
     x_weights_, y_weights_, bic_, hqc_ = results(4)
 
@@ -191,8 +184,7 @@ def _singular(error: SingularView, views: Views | Sides) -> str:
     if n <= d:
         return (
             f"{n} samples are too few for a covariance of the {d} columns of {name} with a "
-            "density: set "
-            "alpha > 0, or take fewer columns."
+            "density: set alpha > 0, or take fewer columns."
         )
     which = "a column" if error.column < 0 else f"column {error.column}"
     return (
@@ -201,7 +193,6 @@ def _singular(error: SingularView, views: Views | Sides) -> str:
     )
 
 
-@described
 class BayesianCCA(TwoViewDensity):
     """Bayesian CCA: sparse loadings, and a number of components found from the data.
 
@@ -269,9 +260,7 @@ class BayesianCCA(TwoViewDensity):
         self.tol = tol
         self.max_iter = max_iter
 
-    _rules: ClassVar = {
-        "n_components": optional(partial(check_count, hint=", or None for up to 10"))
-    }
+    _rules: ClassVar = {"n_components": count_or(None, hint=", or None for up to 10")}
 
     x_relevance_, y_relevance_, evidence_, _posterior_, _deviation_ = results(5)
 

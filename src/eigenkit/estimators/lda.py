@@ -1,4 +1,4 @@
-"""Linear discriminant analysis, with shrunken covariances of classes (Ledoit and Wolf 2004)."""
+"""Linear discriminant analysis, of classes and of multi-label data."""
 
 from __future__ import annotations
 
@@ -9,28 +9,38 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 
-from eigenkit.data import Centered, as_dense
+from eigenkit.data import Centered, as_dense, scaled
 from eigenkit.estimators._both_sides import ScoresByName
-from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_columns
+from eigenkit.estimators._encoding import (
+    ONE_EACH,
+    as_labels,
+    check_indicator,
+    check_two_classes,
+    class_columns,
+    encode_labels,
+)
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._heads import GaussianClassifier, checked_priors, gaussian
 from eigenkit.estimators._streams import Result, results
+from eigenkit.estimators._validation import check_X, warn_degenerate
 from eigenkit.moments import Problem, Rows
-from eigenkit.numerics.linalg import Array
+from eigenkit.numerics.linalg import Array, distinct_rows
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import (
-    check_choice,
-    check_flag,
-    check_share,
-    take_parameters,
-)
-from eigenkit.solvers import Settings
+from eigenkit.shell import check_choice, check_flag, check_share, take_parameters
 from eigenkit.targets import TARGETS
 
 
-@described
+def _check_shrinkage(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+    elif value is not None and check_share(name, value) == 1.0:
+        raise ValueError(
+            "shrinkage=1 leaves nothing of the covariance: give a number below 1, or use "
+            "scikit-learn's NearestCentroid."
+        )
+
+
 class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
@@ -90,9 +100,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     0.98
     """
 
-    _instead: ClassVar = {
-        "covariance_estimator": "use shrinkage, or alpha for a ridge",
-    }
+    _instead: ClassVar = {"covariance_estimator": "use shrinkage, or alpha for a ridge"}
 
     def __init__(
         self,
@@ -113,12 +121,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     priors: Any
     shrinkage: Any
     store_covariance: Any
-
-    _rules: ClassVar = {"store_covariance": check_flag}
-
-    def _settings(self) -> Settings:
-        self._shrunken_to()
-        return super()._settings()
+    _rules: ClassVar = {"store_covariance": check_flag, "shrinkage": _check_shrinkage}
 
     def _check_in_parts(self) -> None:
         if self.shrinkage == "auto":
@@ -128,17 +131,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
 
     def _shrunken_to(self) -> float:
         """What is left of the covariance of the samples: 1 - shrinkage where that is a number."""
-        if self.shrinkage is None or isinstance(self.shrinkage, str):
-            if self.shrinkage is not None:
-                check_choice("shrinkage", self.shrinkage, ("auto",))
-            return 1.0
-        left = 1.0 - check_share("shrinkage", self.shrinkage)
-        if left > 0:
-            return left
-        raise ValueError(
-            "shrinkage=1 leaves nothing of the covariance: give a number below 1, or use "
-            "scikit-learn's NearestCentroid."
-        )
+        return 1.0 if self.shrinkage in (None, "auto") else 1.0 - float(self.shrinkage)
 
     def _state(self, moments: Any) -> Problem:
         if self.shrinkage is None:
@@ -151,9 +144,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
     priors_, means_, coef_, intercept_, explained_variance_ratio_ = results(5)
     covariance_ = Result("fit with store_covariance=True to keep it")
     _offset_, _precision_ = results(2)
-
     _sparse_labels = True
-
     _target = TARGETS["lda"]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
@@ -161,8 +152,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         return class_columns(self, y, n, classes, reset, instead)
 
     def _check_informative(self, problem: Problem) -> None:
-        check_two_classes(problem.labels.degree)
-        present = int(np.sum(problem.labels.degree > 0))
+        present = check_two_classes(problem.labels.degree)
         if problem.total <= present * problem.labels.one:
             raise ValueError(ONE_EACH.format(present, problem.n_rows))
         super()._check_informative(problem)
@@ -224,7 +214,7 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
 
 
 def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
-    """(s, m) of the estimate ``(1 - s) S + s m I`` for the covariance of centred rows.
+    """(s, m) of Ledoit and Wolf's ``(1 - s) S + s m I`` (2004) for the covariance of centred rows.
 
     s = min(b, d) / d with d = ||S - m I||^2 and b the variance of S, as the rows estimate it;
     ||S|| comes from the smaller of the two Gram matrices.
@@ -278,6 +268,126 @@ def shrunken(problem: Problem, shrinkage: float, d: int) -> Problem:
     Z, C = problem.pencil.Z, problem.pencil.C
     squares = Z.column_squares() - np.sum(C * C, axis=1)
     squares = Z.from_X(Z.from_X(np.maximum(squares, 0.0)[:, None]))
-    within = float(np.sum(squares))
-    alpha = shrinkage / (1 - shrinkage) * within / d
+    alpha = shrinkage / (1 - shrinkage) * float(np.sum(squares)) / d
     return replace(problem, pencil=problem.pencil.at(alpha))
+
+
+class MultilabelLDA(Projection):
+    """Class-balanced linear discriminant analysis of multi-label data.
+
+    A sample counts once for every label that it carries, in the label means m_j, the overall
+    mean m and the scatter matrices:
+
+    ``Sb = sum_j n_j (m_j - m)(m_j - m)'``, ``Sw = sum_j sum_i J_ij (x_i - m_j)(x_i - m_j)'``
+
+    and ``Sb w = lambda (Sb + Sw + alpha I) w`` is solved, without copying a sample. It equals
+    :class:`LDA` on the data of :func:`copy_transformation`; samples without a label do not
+    count.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most one less than labels; all by default.
+    {eigen_rank}
+    {alpha}
+    {computation}
+
+    Attributes
+    ----------
+    {components}
+        m: the mean over all pairs of a sample and a label.
+    classes_ : array
+        Where y held one class per sample.
+    {what_was_done}
+
+    {multilabel}
+    >>> from eigenkit import MultilabelLDA
+    >>> MultilabelLDA().fit_transform(X, Y).shape
+    (100, 4)
+    """
+
+    _sparse_labels = True
+    _y_chooses_rows = True
+    _target = TARGETS["lda"]
+    _encode = encode_labels
+
+    def _rows(self, *given: Any) -> Rows:
+        rows = _copies(super()._rows(*given))
+        if not rows.weights().any():
+            raise ValueError("y holds no label at all: there is nothing to learn from it.")
+        return rows
+
+    def _batch(self, *given: Any, **how: Any) -> Rows:
+        """With rows that carry no label: nothing is learned from them, but they are there."""
+        return _copies(super()._batch(*given, **how))
+
+    def _check_informative(self, problem: Problem) -> None:
+        degree = problem.labels.degree
+        if np.sum(degree > 0) < 2:
+            raise ValueError("y holds 1 label or class, but at least two are needed to separate.")
+        super()._check_informative(problem)
+        warn_degenerate(degree == 0, "labels are carried by no sample")
+
+
+def _copies(rows: Rows) -> Rows:
+    """A row stands for its copies: their number in the weight, their labels in equal parts."""
+    count = np.asarray(rows.Y.sum(axis=1)).ravel()
+    Y = scaled(rows.Y, rows=1 / np.maximum(count, 1))
+    return Rows(rows.X, Y, rows.weights() * count)
+
+
+def copy_transformation(X: Any, y: Any) -> tuple[Any, np.ndarray, Array]:
+    """Multi-label data as multi-class data: each sample once for every label it carries.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : 0/1 matrix of shape (n_samples, n_labels)
+
+    Returns
+    -------
+    X_copies : array or CSR matrix of shape (n_copies, n_features)
+    labels : int array of shape (n_copies,)
+    sample_weight : array of shape (n_copies,)
+        One over the number of labels, so that every sample counts as one; leave it out to count
+        every label equally.
+
+    Examples
+    --------
+    >>> copy_transformation([[1.0], [2.0]], [[1, 1], [0, 1]])
+    (array([[1.],
+           [1.],
+           [2.]]), array([0, 1, 1]), array([0.5, 0.5, 1. ]))
+    """
+    X = check_X(MultilabelLDA(), X, reset=True)
+    J = check_indicator(as_labels(y), X.shape[0])
+    sample, label = np.nonzero(J)
+    return X[sample], label, 1 / J.sum(axis=1)[sample]
+
+
+def label_powerset(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Multi-label data as multi-class data: each distinct set of labels is a class.
+
+    Parameters
+    ----------
+    y : 0/1 matrix of shape (n_samples, n_labels)
+
+    Returns
+    -------
+    classes : int array of shape (n_samples,)
+    label_sets : 0/1 array of shape (n_classes, n_labels)
+        ``label_sets[classes]`` is y again, and turns predicted classes into labels.
+
+    Examples
+    --------
+    >>> classes, label_sets = label_powerset([[1, 1], [0, 1], [1, 1]])
+    >>> classes
+    array([1, 0, 1])
+    >>> label_sets
+    array([[0, 1],
+           [1, 1]])
+    """
+    y = as_dense(as_labels(y))
+    J = check_indicator(y, len(np.atleast_1d(y)))
+    label_sets, classes = distinct_rows(J.astype(np.int64))
+    return classes, label_sets

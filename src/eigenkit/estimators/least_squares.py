@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     as_numbers,
     check_two_classes,
@@ -26,11 +25,7 @@ from eigenkit.estimators._heads import GaussianClassifier, gaussian, regression
 from eigenkit.estimators._streams import results
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import (
-    check_share,
-    checked,
-    take_parameters,
-)
+from eigenkit.shell import check_share, checked, take_parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -45,7 +40,6 @@ def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
     return found
 
 
-@described
 class LeastSquaresProjection(Projection):
     """The least squares model of a projection: its targets regressed on X, with a penalty.
 
@@ -130,16 +124,12 @@ class LeastSquaresProjection(Projection):
 
     target: str
     l1_ratio: float
-
+    _rules: ClassVar = {"target": TARGETS, "l1_ratio": check_share}
     # There is one way to solve it, and every label has a target of its own.
     solver = "auto"
     label_rank = None
 
     coef_, intercept_, _offset_ = results(3)
-
-    # -- stating and solving -----------------------------------------------------------
-
-    _rules: ClassVar = {"target": TARGETS, "l1_ratio": check_share}
     _in_passes = False  # it needs rows, or as many as a triangle has
 
     @property
@@ -178,8 +168,6 @@ class LeastSquaresProjection(Projection):
         if self.alpha * self.l1_ratio:
             return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})
         return super().plan(X, y, sample_weight)
-
-    # -- the head ----------------------------------------------------------------------
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         if self.target in CLASSES:

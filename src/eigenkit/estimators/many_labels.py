@@ -13,12 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import as_dense, one_sample, stored
 from eigenkit.estimators._both_sides import ScoresByName
-from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import (
-    check_indicator,
-    check_two_classes,
-    class_columns,
-)
+from eigenkit.estimators._encoding import check_indicator, check_two_classes, class_columns
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.cca import OrthonormalizedPLS
@@ -41,7 +36,6 @@ MANY_LABELS, MAIN_DIRECTIONS = 2000, 200
 FEW = 10
 
 
-@described
 class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     """Ranks many labels by the votes of the nearest neighbours among the scores of a projection.
 
@@ -72,8 +66,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     classes_ : array
         Where y held one class per sample, of which that with most votes is predicted; else the
         numbers of the labels.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     Notes
     -----
@@ -99,7 +92,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         self.cv = cv
 
     _instead: ClassVar = {"projection": "give estimator"}
-
     _sparse_labels = True
 
     def _settings(self) -> None:
@@ -190,8 +182,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             if splitter.n_splits < 2:
                 return []
         return list(splits_among(kept, splitter, J, J))
-
-    # -- prediction --------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Any:
         """The share of the votes that every label gets.

@@ -14,9 +14,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
-from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._estimator import Transformer, stated
 from eigenkit.estimators._folds import Delegating
 from eigenkit.estimators._kernel_space import FeatureRows, KernelMatrices, KernelProjection
 from eigenkit.estimators._validation import check_weight, check_X, numbers_in
@@ -43,14 +42,11 @@ from eigenkit.solvers.kernel_weights import (
 # What the kernels see.
 Samples = FeatureRows | KernelMatrices
 
-WEIGHTS = ("silp", "uniform", "best")
-
 # Kernel projections that can be asked for by name.
 NAMED: dict[str, Callable[[], KernelProjection]] = {
-    **{
-        name: partial(KernelHypergraphSpectral, expansion=name)
-        for name in ("star", "clique", "zhou")
-    },
+    "star": partial(KernelHypergraphSpectral, expansion="star"),
+    "clique": partial(KernelHypergraphSpectral, expansion="clique"),
+    "zhou": partial(KernelHypergraphSpectral, expansion="zhou"),
     "cca": KernelCCA,
     "opls": KernelOrthonormalizedPLS,
     "lda": KernelLDA,
@@ -64,7 +60,6 @@ def _write_progress(step: Step) -> None:
     )
 
 
-@described
 class MultipleKernelProjection(Delegating, Transformer):
     """A kernel projection on a sum of kernels whose weights are learned from y.
 
@@ -115,14 +110,10 @@ class MultipleKernelProjection(Delegating, Transformer):
         Fitted on the sum.
     eigenvalues_, components_, n_components_, classes_
         Those of ``estimator_``; a class is left out if all of its rows have zero weight.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
+    {multilabel}
     >>> from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
-    >>> X, Y = make_multilabel_classification(random_state=0)
     >>> views = [Kernel("rbf", gamma=0.01, columns=slice(0, 10)), Kernel("linear"), "cosine"]
     >>> model = MultipleKernelProjection(KernelHypergraphSpectral(alpha=1.0), views)
     >>> model.fit_transform(X, Y).shape
@@ -151,8 +142,6 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
-
-    # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
@@ -184,7 +173,7 @@ class MultipleKernelProjection(Delegating, Transformer):
                 "eigenkit, such as KernelHypergraphSpectral()."
             )
         if isinstance(self.weights, str):
-            check_choice("weights", self.weights, WEIGHTS)
+            check_choice("weights", self.weights, ("silp", "uniform", "best"))
 
     def _learn(self, sample: tuple[Samples, Any, Array | None], settings: None) -> None:
         """The weights of the kernels, then the projection on their sum: a problem of its own."""
@@ -205,9 +194,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         del bank  # the largest thing here, not needed any more
         K = X.combined(self.kernels_, self.theta_, None)
         self.estimator_._fit(K, y, weight, rounding=float(self.theta_ @ roundings))
-        for name in ("eigenvalues_", "components_", "n_components_", "classes_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        self._take_over(self.estimator_, "eigenvalues_", "components_", "n_components_", "classes_")
         self.report_ = self._report(found)
 
     def _report(self, solution: KernelWeights) -> Report:
@@ -227,7 +214,7 @@ class MultipleKernelProjection(Delegating, Transformer):
                 f"is {BANK_LIMIT_BYTES / 2**30:g} GB): use fewer kernels or samples."
             )
         # The target does not depend on the kernel.
-        H = np.asarray(self.estimator_._stated(np.eye(n), y, weight)[1].pencil.H)
+        H = np.asarray(stated(self.estimator_, np.eye(n), y, weight)[1].pencil.H)
         alpha = check_real("alpha", self.estimator_.alpha)
         if alpha == 0.0:
             raise ValueError(
@@ -266,8 +253,6 @@ class MultipleKernelProjection(Delegating, Transformer):
         if not given.any():
             raise ValueError("weights are zero for every kernel: give some kernel a weight.")
         return best_of(bank, [given / given.sum()])
-
-    # -- using -------------------------------------------------------------------------
 
     @property
     def _precomputed(self) -> bool:
@@ -312,9 +297,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             With ``kernels="precomputed"`` a list of matrices (n_samples, n_fit).
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         # As an array: the containers of set_output are for what is returned here.
         return np.asarray(self._answer("transform", X))

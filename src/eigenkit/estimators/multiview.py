@@ -18,17 +18,14 @@ from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Solution
-from eigenkit.shell import (
-    check_at_most,
-    check_numbers,
-    is_sequence,
-)
+from eigenkit.shell import check_at_most, check_numbers, is_sequence
 from eigenkit.solvers.multiview import solve_views
 
 
-class ManyViews(Transformer):
+class ManyViews(Streaming, Transformer):
     """Views side by side; a subclass finds ``view_components_`` and ``components_``."""
 
+    components_, view_components_, mean_, n_components_, n_views_, _columns_ = results(6)
     _supervised = False
     groups: Any
 
@@ -40,10 +37,7 @@ class ManyViews(Transformer):
         self.view_components_ = [self._cast(W[own].T) for own in columns]
         self.components_ = self._cast(W.T / len(columns))
 
-    # -- input -------------------------------------------------------------------------
-
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1, **how: Any) -> Any:
-        """All views side by side."""
         if not _is_views(X):
             return super()._check_X(X, reset=reset, min_samples=min_samples, **how)
         views = self._checked_views(X, reset, min_samples=min_samples, **how)
@@ -77,8 +71,8 @@ class ManyViews(Transformer):
                 )
         return views
 
-    def _columns(self, d: int) -> list[np.ndarray]:
-        """The columns of each view."""
+    def _columns(self) -> list[np.ndarray]:
+        d = self.n_features_in_
         if hasattr(self, "_views_"):
             widths = [shape.n_features_in_ for shape in self._views_]
             columns = np.split(np.arange(d), np.cumsum(widths)[:-1])
@@ -93,8 +87,6 @@ class ManyViews(Transformer):
             )
         return columns
 
-    # -- using -------------------------------------------------------------------------
-
     def transform(self, X: Any) -> Array:
         """The mean over the views of their scores.
 
@@ -102,9 +94,7 @@ class ManyViews(Transformer):
         ----------
         X : list of matrices, or one matrix of shape (n_samples, n_features)
 
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores}
         """
         return self._projected(X)
 
@@ -171,7 +161,7 @@ class Views:
     alphas: list[float]
 
 
-class MultiviewCCA(Streaming, ManyViews):
+class MultiviewCCA(ManyViews):
     """Canonical correlation analysis of two or more views of the same samples.
 
     Finds projections under which all views agree, by the block pencil
@@ -237,14 +227,10 @@ class MultiviewCCA(Streaming, ManyViews):
 
     _rules: ClassVar = {"alpha": check_numbers}
 
-    def _settings(self) -> int | None:
-        return None if self.n_components is None else int(self.n_components)
-
-    components_, view_components_, mean_, eigenvalues_, canonical_correlations_ = results(5)
-    n_components_, n_views_, _columns_ = results(3)
+    eigenvalues_, canonical_correlations_ = results(2)
 
     def _state(self, sample: Any) -> Views:
-        columns = self._columns(self.n_features_in_)
+        columns = self._columns()
         alphas = per_view("alpha", self.alpha, len(columns))
         return Views(sample.sides()[0], columns, alphas)
 
@@ -256,11 +242,11 @@ class MultiviewCCA(Streaming, ManyViews):
             )
         check_X_varies(Z)
 
-    def _solve(self, problem: Views, settings: int | None) -> Solution:
-        solution = solve_views(problem.Z, problem.columns, problem.alphas, settings)
+    def _solve(self, problem: Views, settings: None) -> Solution:
+        solution = solve_views(problem.Z, problem.columns, problem.alphas, self.n_components)
         warn_of_exact_fits("alpha", problem.alphas, problem.columns, problem.Z.n_samples)
         shared = "the number of components that the views share"
-        check_at_most("n_components", settings, len(solution.eigenvalues), shared)
+        check_at_most("n_components", self.n_components, len(solution.eigenvalues), shared)
         return solution
 
     def _keep(self, problem: Views, solution: Solution) -> None:

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._gaps import Gapped, SkipsGaps, axes_with_gaps, total_squares
 from eigenkit.estimators._streams import results
@@ -58,7 +57,6 @@ def _check_wanted(name: str, value: Any) -> None:
         check_count(name, value, hint=", a share of variance between 0 and 1, 'mle', or None")
 
 
-@described
 class PCA(SkipsGaps, Projection):
     """Principal component analysis: the directions of largest variance.
 
@@ -156,13 +154,9 @@ class PCA(SkipsGaps, Projection):
 
     whiten: bool
     svd_solver: str | None
-
     _supervised = False
-
     explained_variance_, explained_variance_ratio_, singular_values_ = results(3)
     noise_variance_, n_samples_, _freedom_, _n_samples_ = results(4)
-
-    # -- fitting -----------------------------------------------------------------------
 
     _rules: ClassVar = {
         "n_components": _check_wanted,
@@ -172,8 +166,9 @@ class PCA(SkipsGaps, Projection):
     }
 
     def _settings(self) -> Settings:
+        wanted: Any = self.n_components
         return Settings(
-            n_components=self._wanted(),
+            n_components=int(wanted) if isinstance(wanted, numbers.Integral) else None,
             solver=self._chosen_solver(),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
@@ -190,10 +185,6 @@ class PCA(SkipsGaps, Projection):
             )
         return chosen
 
-    def _wanted(self) -> int | None:
-        """The number of components to compute; None for all."""
-        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
-
     def _check_in_parts(self) -> None:
         if self._iterates:
             raise ValueError(
@@ -204,10 +195,6 @@ class PCA(SkipsGaps, Projection):
         check_X_varies(problem.pencil.Z)
 
     _nipals_by = ("solver", "auto")
-
-    @property
-    def _iterates(self) -> bool:
-        return isinstance(self.solver, str) and self.solver == "nipals"
 
     def _state(self, moments: Any) -> Problem:
         rows, observed = self._without_gaps(moments)
@@ -238,8 +225,6 @@ class PCA(SkipsGaps, Projection):
         if settings.solver == "nipals":
             return axes_with_gaps(problem, settings)
         return principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
-
-    # -- keeping -----------------------------------------------------------------------
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
@@ -273,7 +258,6 @@ class PCA(SkipsGaps, Projection):
             self._spread_columns()
 
     def _count(self, squares: Array, total: float, freedom: float, n: int) -> int:
-        """How many of the components found are kept."""
         wanted: Any = self.n_components
         if wanted is None:
             return len(squares)
@@ -283,8 +267,6 @@ class PCA(SkipsGaps, Projection):
             share = np.cumsum(squares) / total
             return min(int(np.searchsorted(share, float(wanted), side="right")) + 1, len(squares))
         return check_at_most("n_components", int(wanted), len(squares), "the rank of the centred X")
-
-    # -- using -------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:
         """Scores: ``(X - mean_) @ components_.T``, of unit variance if ``whiten``.

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.estimators._class_rows import ClassGrams, ClassRows
-from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.shell import take_parameters
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
@@ -24,10 +23,8 @@ TOO_LARGE = (
     "{} leaves the problem singular, and sparse X with that many rows and columns is only "
     "multiplied with: {}."
 )
-REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
-@described
 class GEPSVM(ProximalPlanes):
     """Generalized eigenvalue proximal support vector machine.
 
@@ -52,11 +49,8 @@ class GEPSVM(ProximalPlanes):
         The minimized quotients: small where a class is near its plane and the rest far.
     {surface_attributes}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import GEPSVM
-    >>> X, y = load_iris(return_X_y=True)
     >>> bool(GEPSVM().fit(X, y).score(X, y) > 0.95)
     True
     """
@@ -74,7 +68,6 @@ class GEPSVM(ProximalPlanes):
         return planes_from_products(rows, float(self.alpha), 0.0)
 
 
-@described
 class ReGEC(ProximalPlanes):
     """Regularized general eigenvalue classifier.
 
@@ -105,11 +98,8 @@ class ReGEC(ProximalPlanes):
         The minimized quotients, regularization included.
     {surface_attributes}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import ReGEC
-    >>> X, y = load_iris(return_X_y=True)
     >>> bool(ReGEC().fit(X, y).score(X, y) > 0.95)
     True
     >>> ReGEC(kernel="rbf", gamma=0.1).fit(X, y).distances(X[:2]).shape
@@ -134,8 +124,7 @@ class ReGEC(ProximalPlanes):
         take_parameters(self, locals())
 
     regularization: str
-
-    _rules: ClassVar = {"regularization": REGULARIZATIONS}
+    _rules: ClassVar = {"regularization": ("auto", "exchange", "diagonal", "ridge")}
 
     def _settings(self) -> None:
         super()._settings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,25 +20,12 @@ from eigenkit.estimators._cross_decomposition import (
     StreamedPLS,
     decomposed,
 )
-from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.shell import (
-    check_all_or_count,
-    check_at_most,
-)
+from eigenkit.shell import check_all_or_count, check_at_most
 from eigenkit.solvers.nipals import nipals
 
-ALGORITHMS = ("kernel", "nipals")
 
-
-# Methods that exist only where the first components make a smaller model of their own.
-_where_nested: Callable[[Callable[..., Any]], Any] = available_if(
-    lambda self: self._check_nested(1, AttributeError)
-)
-
-
-@described
 class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition, MapsBack):
     """Members of the family that predict y."""
 
@@ -98,7 +85,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         coef = self.coef_ if l == self.n_components_ else self._coef(l)
         return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
 
-    @_where_nested
+    @available_if(lambda self: self._check_nested(1, AttributeError))  # type: ignore[untyped-decorator]
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions with 1, 2, ..., n_components_ components, one after the other.
 
@@ -140,7 +127,7 @@ class NipalsRegressor(PLSRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    _rules: ClassVar = {"algorithm": ALGORITHMS}
+    _rules: ClassVar = {"algorithm": ("kernel", "nipals")}
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if self._iterates:
@@ -167,7 +154,6 @@ class NipalsRegressor(PLSRegressor):
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
 
 
-@described
 class PLSRegression(StreamedPLS, NipalsRegressor):
     """Partial least squares regression (PLS2; with one response PLS1).
 
@@ -195,8 +181,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     n_components_ : int
         May be less than asked for where X and y share no more; a warning says so.
     n_iter_ : list of int
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     {linnerud}
     >>> from eigenkit import PLSRegression
@@ -220,7 +205,6 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
         return np.asarray(scores)
 
 
-@described
 class SIMPLS(StreamedPLS, PLSRegressor):
     """SIMPLS: PLS regression with weights that apply to X itself.
 
@@ -253,7 +237,6 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     _deflation = "simpls"
 
 
-@described
 class PLSCanonical(StreamedPLS, NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
 
@@ -276,8 +259,7 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
     {explained_on_both_sides}
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     {linnerud}
     >>> from eigenkit import PLSCanonical
@@ -300,7 +282,6 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
 
 
-@described
 class PLSSVD(StreamedPLS):
     """PLS-SB: the singular vectors of X'Y, all at once.
 

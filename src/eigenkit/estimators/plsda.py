@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import Centered, project
 from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     ONE_EACH,
     check_indicator,
@@ -22,10 +21,7 @@ from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.numerics.linalg import Array, symmetric_whitener, whitener
 
-CODINGS = ("indicator", "reduced", "between")
 
-
-@described
 class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 
@@ -103,12 +99,10 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _deflation(self) -> str:  # type: ignore[override]
         return "svd" if self.coding == "between" else "regression"
 
-    _rules: ClassVar = {"coding": CODINGS}
+    _rules: ClassVar = {"coding": ("indicator", "reduced", "between")}
 
     def _settings(self) -> tuple[bool, bool]:
         return super()._settings()[0], False
-
-    # -- fitting -----------------------------------------------------------------------
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
@@ -125,10 +119,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _check_informative(self, problem: Pair) -> None:
         Y = problem.Y
         if not self._multilabel_:
-            check_two_classes(Y.mean)
-            n, present = Y.n_samples, int(np.sum(Y.mean > 0))
-            if present == n:
-                raise ValueError(ONE_EACH.format(n, n))
+            present = check_two_classes(Y.mean)
+            if present == Y.n_samples:
+                raise ValueError(ONE_EACH.format(present, present))
         super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 
@@ -163,8 +156,6 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         if pair.given is not None:
             self.x_scores_ = self._cast(self._scores_of_all(pair.given.X))
-
-    # -- using -------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:  # type: ignore[override]
         """Scores of X.
@@ -203,9 +194,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         array of shape (n_samples,), or (n_samples, n_labels)
         """
         scores = self.decision_function(X)
-        return (
-            (scores > 0).astype(int) if self._multilabel_ else most_probable(scores, self.classes_)
-        )
+        if self._multilabel_:
+            return (scores > 0).astype(int)
+        return most_probable(scores, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities: the point of the simplex (for labels: of [0, 1]) nearest the responses.

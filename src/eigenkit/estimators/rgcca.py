@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import Centered, Rescaled
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import encode_responses
-from eigenkit.estimators._streams import Streaming, results
+from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import NO_VARIANCE, check_y_varies, numbers_in
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
@@ -32,8 +31,7 @@ class Blocks:
     design: Array
 
 
-@described
-class RGCCA(Streaming, ManyViews):
+class RGCCA(ManyViews):
     """Regularized generalized CCA: multi-block PLS and CCA with a design.
 
     Finds one component of each view, ``y_j = X_j w_j``, so as to maximize
@@ -118,23 +116,13 @@ class RGCCA(Streaming, ManyViews):
         self.tol = tol
         self.max_iter = max_iter
 
-    components_, view_components_, covariances_, criterion_, n_iter_ = results(5)
-    mean_, n_components_, n_views_, _columns_ = results(4)
-
-    _rules: ClassVar = {
-        "n_components": check_count,
-        "tau": check_numbers,
-        "scheme": SCHEMES,
-    }
-
-    def _settings(self) -> int:
-        return int(self.n_components)
-
+    covariances_, criterion_, n_iter_ = results(3)
+    _rules: ClassVar = {"n_components": check_count, "tau": check_numbers, "scheme": SCHEMES}
     _y_is_optional = True
     _encode = encode_responses
 
     def _state(self, sample: Any) -> Blocks:
-        columns = self._columns(self.n_features_in_)
+        columns = self._columns()
         taus = per_view("tau", self.tau, len(columns))
         if max(taus) > 1:
             raise ValueError(f"tau={max(taus):g} is above 1: give numbers from 0 to 1.")
@@ -177,12 +165,13 @@ class RGCCA(Streaming, ManyViews):
                 "a positive weight between the two, leave the view out, or fit with y."
             )
 
-    def _solve(self, problem: Blocks, settings: int) -> Answer:
+    def _solve(self, problem: Blocks, settings: None) -> Answer:
         rule = Rule(problem.design, self.scheme, float(self.tol), int(self.max_iter))
         found: list[Component] = []
-        while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
+        wanted = int(self.n_components)
+        while len(found) < wanted and (one := next_component(problem.blocks, rule)) is not None:
             found.append(one)
-        check_at_most("n_components", settings, len(found), "the rank of a view", hint="")
+        check_at_most("n_components", wanted, len(found), "the rank of a view", hint="")
         taus = per_view("tau", self.tau, len(problem.columns))
         warn_of_exact_fits("tau", taus, problem.columns, problem.Z.n_samples)
         if not all(np.isfinite(component.criterion) for component in found):

@@ -24,7 +24,6 @@ from eigenkit.estimators._alphas import (
 )
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import CrossValidated, Samples, Search, score_table
 from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
@@ -32,7 +31,6 @@ from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows
 from eigenkit.numerics.costs import fits
 from eigenkit.numerics.linalg import Array, power_of_two
-from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_real, checked, shown, what_is
 from eigenkit.solvers.component_cv import (
     Linear,
@@ -48,7 +46,6 @@ from eigenkit.solvers.least_squares import l1_path as _l1_path
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
-@described
 class AlphaSearchCV(Search):
     """A projection with alpha chosen by cross-validation.
 
@@ -89,11 +86,8 @@ class AlphaSearchCV(Search):
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
+    {iris}
     >>> from eigenkit import LDA, AlphaSearchCV
-    >>> X, y = load_iris(return_X_y=True)
     >>> search = AlphaSearchCV(LDA(), alphas=[0.01, 1.0, 100.0]).fit(X, y)
     >>> search.alpha_ in search.alphas
     True
@@ -119,7 +113,6 @@ class AlphaSearchCV(Search):
         self.rule = rule
 
     def _settings(self) -> list[float]:
-        """The alphas to try."""
         check_has_alpha(self.estimator)
         if self.head is not None and not hasattr(self.head, "fit"):
             raise TypeError(f"head is {what_is(self.head)}: give an estimator, or None.")
@@ -150,7 +143,7 @@ class AlphaSearchCV(Search):
             "std_test_score": scores.std(axis=0),
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
         }
-        self._keep_best(problem, alpha=self.alpha_)
+        self._fit_best(problem, alpha=self.alpha_)
 
     def _chosen(self) -> str:
         tried = len(self.cv_results_["alpha"])
@@ -270,7 +263,6 @@ def _squares(blocks: Iterable[Any], model: Linear, l: int, unit: float) -> tuple
     return squares, size
 
 
-@described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 
@@ -301,14 +293,10 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         fold has no standard error: both are then the number of the least error.
     x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...
         As in :class:`PLSRegression`, with n_components_ components.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
+    {diabetes}
     >>> from eigenkit import PLSRegressionCV
-    >>> X, y = load_diabetes(return_X_y=True)
     >>> model = PLSRegressionCV(n_components=8, cv=10).fit(X, y)
     >>> model.fold_errors_.shape
     (10, 9)
@@ -369,7 +357,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         chosen = max(1, least if self.rule == "min" else fewest)
         return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
 
-    def _report(self, solution: Fit) -> Report:
+    def _report(self, solution: Fit) -> Any:
         chosen = f"n_components={self.n_components_}, chosen by cross-validation"
         return super()._report(solution).noting(chosen)
 

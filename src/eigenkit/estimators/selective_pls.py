@@ -16,7 +16,6 @@ from eigenkit.estimators._cross_decomposition import (
     StreamedPLS,
     decomposed,
 )
-from eigenkit.estimators._described import described
 from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
@@ -24,15 +23,9 @@ from eigenkit.estimators.sparse_cca import Keep, sparsities
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    take_parameters,
-)
+from eigenkit.shell import check_at_most, check_count, take_parameters
 from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.deflation import rescaled, sparse_pair
-
-MODES = ("regression", "canonical")
 
 
 class _SparsePairs(StreamedPLS):
@@ -45,9 +38,10 @@ class _SparsePairs(StreamedPLS):
     tol: float
     max_iter: int
 
-    def _check_sparsity(self) -> None:
+    def _settings(self) -> Any:
         for side in ("x", "y"):
             sparsities(self, side)
+        return super()._settings()
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))
@@ -61,7 +55,6 @@ class _SparsePairs(StreamedPLS):
         return fit
 
 
-@described
 class SparsePLS(_SparsePairs, PLSRegressor):
     """PLS with few variables in each component, of X and of y.
 
@@ -104,8 +97,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
     {explained_on_both_sides}
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     See Also
     --------
@@ -145,16 +137,11 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     def _deflation(self) -> str:  # type: ignore[override]
         return self.mode
 
-    _rules: ClassVar = {"mode": MODES}
+    _rules: ClassVar = {"mode": ("regression", "canonical")}
 
-    def _settings(self) -> tuple[bool, bool]:
-        self._check_sparsity()
-        scale: tuple[bool, bool] = super()._settings()
-        return scale
-
-    def _keep(self, problem: Pair, solution: Fit) -> None:
-        super()._keep(problem, solution)
-        self.y_weights_ = self._cast(solution.components.y_weights)  # of unit length, in no unit
+    def _keep(self, pair: Pair, fit: Fit) -> None:
+        super()._keep(pair, fit)
+        self.y_weights_ = self._cast(fit.components.y_weights)  # of unit length, in no unit
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         """u_i = Y_i c_i, with Y_i deflated by the scores before i."""
@@ -164,7 +151,6 @@ class SparsePLS(_SparsePairs, PLSRegressor):
         return np.asarray(Y @ C - T @ np.triu(self.y_loadings_.T @ C, 1))
 
 
-@described
 class SparsePLSDA(_SparsePairs, PLSDA):
     """Sparse PLS discriminant analysis: few variables that tell the classes apart.
 
@@ -192,8 +178,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         Of unit length, with few non-zeros.
     coef_, intercept_, x_rotations_, x_loadings_, x_scores_, y_weights_, ...
         As in :class:`PLSDA`; ``coef_`` is zero for variables in no component.
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     Examples
     --------
@@ -224,12 +209,10 @@ class SparsePLSDA(_SparsePairs, PLSDA):
     _deflation = "regression"
 
     def _settings(self) -> tuple[bool, bool]:
-        self._check_sparsity()
         scaled = super()._settings()[0]
         return scaled, scaled
 
 
-@described
 class OrthogonalPLS(StreamedPLS, PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 
@@ -263,8 +246,7 @@ class OrthogonalPLS(StreamedPLS, PLSRegressor):
     {explained_on_both_sides}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
     Examples
     --------

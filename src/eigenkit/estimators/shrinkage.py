@@ -10,25 +10,16 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._both_sides import CentredSides, ScoresByName
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_X, warn_lost_features
 from eigenkit.numerics.linalg import Array
 from eigenkit.pencil import Report
-from eigenkit.shell import (
-    check_at_most,
-    check_count,
-    check_flag,
-    check_real,
-)
+from eigenkit.shell import check_at_most, check_count, check_flag, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
-METHODS = ("ols", "pcr", "ridge", "pls")
 
-
-@described
 class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
@@ -63,14 +54,10 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
         ``predict(X)`` is ``(X - mean_) @ coef_ + intercept_``.
     intercept_ : float
     mean_ : array of shape (n_features,)
-    {report}
-    n_features_in_, feature_names_in_
+    {report_and_names}
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
+    {diabetes}
     >>> from eigenkit import ShrinkageRegression
-    >>> X, y = load_diabetes(return_X_y=True)
     >>> model = ShrinkageRegression("pls", n_components=3).fit(X, y)
     >>> bool(model.shrinkage_factors_.max() > 1)
     True
@@ -93,19 +80,16 @@ class ShrinkageRegression(CentredSides, ScoresByName, RegressorMixin, Estimator)
 
     singular_values_, directions_, shrinkage_factors_, _spectrum_ = results(4)
     coef_, intercept_, mean_ = results(3)
-
     _last_result = "coef_"
-
     _rules: ClassVar = {
-        "method": METHODS,
+        "method": ("ols", "pcr", "ridge", "pls"),
         "n_components": check_count,
         "bounded": check_flag,
     }
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(
-            np.float64, copy=False
-        )
+        Y = check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE)
+        return Y.astype(np.float64, copy=False)
 
     def _solve(self, problem: tuple[Centered, Centered], settings: None) -> Spectrum:
         Z, y = problem

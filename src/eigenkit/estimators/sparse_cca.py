@@ -10,7 +10,6 @@ import numpy as np
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._blocks import Paired, paired
 from eigenkit.estimators._both_sides import BothSides, CentredSides
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._streams import results
 from eigenkit.exceptions import warn_of_stopping
@@ -31,7 +30,6 @@ from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 Keep = int | Sequence[int] | None
 
 
-@described
 class SparseCCA(CentredSides, BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
@@ -75,8 +73,7 @@ class SparseCCA(CentredSides, BothSides):
     components_ : array of shape (n_components_, n_features)
         ``x_weights_.T``.
     mean_, y_mean_ : array
-    {report}
-    n_components_, n_iter_, n_features_in_, feature_names_in_
+    {report_and_sizes}
 
     Notes
     -----
@@ -204,7 +201,6 @@ class SparseCCA(CentredSides, BothSides):
 
 
 def _sides(model: SparseCCA, X: Any, y: Any) -> tuple[Array, Array]:
-    """Scores of both views."""
     x_scores, y_scores = (np.asarray(T, dtype=np.float64) for T in model.transform(X, y))
     return x_scores, y_scores
 

@@ -232,12 +232,7 @@ def _as_indicator(y: Any) -> sparse.csr_array:
 
 
 def k_fold(
-    Y: Any,
-    n_folds: int,
-    rng: np.random.Generator,
-    groups: Any = None,
-    *,
-    stratified: bool = True,
+    Y: Any, n_folds: int, rng: np.random.Generator, groups: Any = None, *, stratified: bool = True
 ) -> Iterator[Split]:
     """(train, test) row numbers for every fold of a k-fold, which divides no group.
 
