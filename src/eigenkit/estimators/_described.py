@@ -5,6 +5,7 @@ A line ``{name}`` in a docstring stands for the part of that name below.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -250,8 +251,9 @@ Returns
 float
 """
 
-# The text of every part by its name, which stands in brackets above it.
-PARTS = dict(part.split("]\n") for part in TEXTS.strip().removeprefix("[").split("\n["))
+# The text of every part by its name, which stands in brackets on the line above it.
+_, *_named = re.split(r"^\[(\w+)\]$", TEXTS, flags=re.M)
+PARTS = dict(zip(_named[::2], _named[1::2], strict=True))
 described = filled(PARTS)
 
 # The displays of eigenkit.analysis, by what they are called here.

@@ -32,7 +32,7 @@ from eigenkit.estimators._validation import (
 from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import threads_for
-from eigenkit.pencil import Pencil, Solution
+from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import (
     RULES,
     Instead,
@@ -98,9 +98,10 @@ class Estimator(Shown, Instead, BaseEstimator):
         """The attributes of the fitted model."""
         lacks(self, "_keep")
 
-    def _report(self, solution: Any) -> Any:
+    def _report(self, solution: Any) -> Report:
         """How the solution was found."""
-        return solution.report
+        found: Report = solution.report
+        return found
 
     # -- fitting -----------------------------------------------------------------------
 

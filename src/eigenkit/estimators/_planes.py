@@ -36,7 +36,7 @@ from eigenkit.kernels import PRECOMPUTED, check_precomputed, checked_kernel
 from eigenkit.moments import ClassMoments, Rows
 from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.tolerances import EPS
-from eigenkit.shell import check_flag, take_parameters
+from eigenkit.shell import check_flag, lacks, take_parameters
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
@@ -133,11 +133,21 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     _rules: ClassVar = {"probability": check_flag}
     _settings = KernelParameters._check_kernel
 
-    # What a subclass says: the planes of rows, those of sparse rows too many and too wide for
-    # matrices of either order, and how much of the matrix of one side is added to the other.
-    _planes: Any
-    _from_products: Any
-    _exchanged: Any = 0.0
+    # -- what a subclass says ----------------------------------------------------------
+
+    def _planes(self, rows: ClassRows | ClassGrams) -> Planes:
+        lacks(self, "_planes")
+
+    def _from_products(self, rows: PlaneSums) -> Planes:
+        """Planes of sparse rows too many and too wide for matrices of either order."""
+        lacks(self, "_from_products")
+
+    @property
+    def _exchanged(self) -> float:
+        """How much of the matrix of one side is added to the other."""
+        return 0.0
+
+    # -- fitting -----------------------------------------------------------------------
 
     def _kind(self) -> tuple[Any, ...]:
         return ()
@@ -187,7 +197,7 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         known = np.sqrt(rows.weights()), bounds, unit, np.append(Z.grain(), 0.0)
         return ClassRows(Z.toarray(), *known, column=column)
 
-    def _solve(self, problem: Any, settings: None) -> Any:
+    def _solve(self, problem: Any, settings: None) -> Planes:
         return self._from_products(problem) if self._by_products_ else self._planes(problem)
 
     def _learn(self, sample: Any, settings: None) -> None:
@@ -250,6 +260,8 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
         with np.errstate(divide="ignore"):
             self.eigenvalues_ = self._cast((own + a * rest) / (rest + a * own))
         self.n_iter_ = max(1, planes.report.n_iter)
+
+    # -- using -------------------------------------------------------------------------
 
     def distances(self, X: Any) -> Array:
         """Distance of each sample to the plane of each class.
