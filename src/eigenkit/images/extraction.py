@@ -93,10 +93,7 @@ def fitted(
 
 
 def _vectors(
-    picture: Picture,
-    descriptors: Sequence[Descriptor],
-    size: tuple[int, int],
-    cache: Cache | None,
+    picture: Picture, descriptors: Sequence[Descriptor], size: tuple[int, int], cache: Cache | None
 ) -> dict[str, Array]:
     known = cache.get(picture.digest, size) if cache else {}
     found = {d.name: known[d.key] for d in descriptors if d.function is None and d.key in known}

@@ -84,9 +84,7 @@ def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
 
 @described
 def load_annotator(
-    path: str | os.PathLike[str],
-    descriptors: Sequence[Descriptor] = (),
-    max_bytes: int = MAX_BYTES,
+    path: str | os.PathLike[str], descriptors: Sequence[Descriptor] = (), max_bytes: int = MAX_BYTES
 ) -> ImageAnnotator:
     """Read an annotator that :func:`save_annotator` wrote.
 

@@ -88,10 +88,7 @@ def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
 
 
 def _held_out_evidence(
-    model: ImageAnnotator,
-    labelled: Sequence[ImageSet],
-    shown: np.ndarray,
-    tell: Tell,
+    model: ImageAnnotator, labelled: Sequence[ImageSet], shown: np.ndarray, tell: Tell
 ) -> list[list[Evidence]]:
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)

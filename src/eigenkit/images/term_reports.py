@@ -43,11 +43,7 @@ class TermReport:
 
 
 def term_reports(
-    terms: Sequence[str],
-    Y: Array,
-    S: Array,
-    thresholds: Array,
-    carried: Array | None = None,
+    terms: Sequence[str], Y: Array, S: Array, thresholds: Array, carried: Array | None = None
 ) -> list[TermReport]:
     """F1, precision, recall and AUC of every term.
 

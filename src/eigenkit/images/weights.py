@@ -23,20 +23,8 @@ from eigenkit.data import CenteredKernel
 from eigenkit.estimators.splits import k_fold, splits_of
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, view_in_words
-from eigenkit.images.kernels import (
-    Places,
-    Plan,
-    ViewKernel,
-    choices,
-    fit_kernels,
-)
-from eigenkit.images.ridge import (
-    Committee,
-    calibrate,
-    fit_committee,
-    prior_of,
-    without_rounding,
-)
+from eigenkit.images.kernels import Places, Plan, ViewKernel, choices, fit_kernels
+from eigenkit.images.ridge import Committee, calibrate, fit_committee, prior_of, without_rounding
 from eigenkit.images.term_reports import quality
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead
@@ -245,10 +233,7 @@ def choose(
 
 
 def choose_kernels(
-    kernels: Any,
-    weights: str,
-    fitted: Sequence[ViewKernel],
-    trials: Callable[[], Iterable[Trial]],
+    kernels: Any, weights: str, fitted: Sequence[ViewKernel], trials: Callable[[], Iterable[Trial]]
 ) -> tuple[Candidate, dict[str, float]]:
     """Which kernels, by their sum with equal weights; their weights; what every choice reaches."""
     candidates = [

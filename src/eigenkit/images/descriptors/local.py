@@ -226,16 +226,15 @@ def colours(frame: Frame, r: int, step: int = 0) -> Array:
     return np.hstack([R[:, :3].reshape(len(R), -1), deviations.reshape(len(R), -1)])
 
 
-LOCAL: dict[str, Callable[..., Array]] = {
-    "sift": sift,
-    "pca_sift": gradient_patches,
-    "shape_context": shape_context,
-    "spin": spin,
-    "steerable": steerable,
-    "differential": differential,
-    "complex": complex_moduli,
-    "moments": moments,
-    "correlation": correlation,
+# What each computes, and what it looks at in words.
+LOCAL: dict[str, tuple[Callable[..., Array], str]] = {
+    "sift": (sift, "edges in patches"),
+    "pca_sift": (gradient_patches, "edges in patches"),
+    "shape_context": (shape_context, "outlines in patches"),
+    "spin": (spin, "brightness in rings"),
+    "steerable": (steerable, "ridges and corners in patches"),
+    "differential": (differential, "ridges and corners in patches, however they are turned"),
+    "complex": (complex_moduli, "forms in patches, however they are turned"),
+    "moments": (moments, "gradients in patches"),
+    "correlation": (correlation, "brightness in patches"),
 }
-# Beside the thesis: on patches that overlap by half.
-DENSE: dict[str, Callable[..., Array]] = {"dense_sift": sift, "dense_colours": colours}
