@@ -19,13 +19,13 @@ from eigenkit.files import FileError
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.extraction import Tell, Vectors, fitted, in_cache, subset
+from eigenkit.images.extraction import Sets, Tell, Vectors, fitted, in_cache, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.fitted import load_annotator, save_annotator
 from eigenkit.images.kernels import choices
 from eigenkit.images.rivals import CHOSEN, FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.term_reports import measures
-from eigenkit.images.weights import folds_of, groups_of, views_apart
+from eigenkit.images.weights import folds_of, groups_of, rows_of_views
 from eigenkit.models import versions
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
@@ -131,8 +131,7 @@ def compare(
     Y, names = check_terms(Y, terms, sets)
     groups = check_groups(groups, sets)
     if annotator is not None and annotator.views == "unseen":
-        sets, of = views_apart(sets)
-        Y, groups = Y[of], of if groups is None else groups[of]
+        sets, _, Y, groups = rows_of_views(sets, {}, Y, groups)
     labelled = np.flatnonzero(~np.isnan(Y).any(axis=1))
     known_groups: Any = None if groups is None else groups[labelled]
     most = len(labelled) if groups is None else len(np.unique(known_groups))
@@ -256,7 +255,7 @@ def _ranked(names: Sequence[str], folds: Sequence[Figures]) -> list[Row]:
     return sorted(rows, key=lambda row: -float(row.quality.mean()))
 
 
-def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
+def _vectors(base: ImageAnnotator, sets: Sets) -> Vectors:
     """Those that are the same in all folds, also those of the plain machines."""
     base._prepare(sets)
     wanted = {d.name: d for d in base._descriptors_ if not d.learns}
@@ -264,7 +263,7 @@ def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
     return base._vectors(sets, [*wanted.values()])
 
 
-def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
+def learned_vectors(model: ImageAnnotator, sets: Sets) -> Vectors:
     """Those of descriptors that have learned from the training sets of a model."""
     learned = [d for d in model._descriptors_ if d.learns]
     return model._vectors(sets, learned) if learned else {}
@@ -312,9 +311,7 @@ class FinishedFolds:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def comparison_key(
-    sets: Sequence[ImageSet], Y: Array, annotator: ImageAnnotator, *settings: Any
-) -> str:
+def comparison_key(sets: Sets, Y: Array, annotator: ImageAnnotator, *settings: Any) -> str:
     """A hash of pictures, terms, parameters, settings, versions and the code itself."""
     params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
     pictures = [(one.name, [(p.digest, p.view) for p in one.pictures]) for one in sets]

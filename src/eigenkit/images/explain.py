@@ -9,7 +9,7 @@ point of an image has its part, and so has it in the score (``sharing`` in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -146,8 +146,8 @@ class Explainer:
         pieces = (self._of_kernel(j, one, vectors, each[j]) for j in self.by_points)
         return list(chain.from_iterable(pieces))
 
-    def _of_kernel(self, j: int, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
-        kernel, found = self.model._kernels_[j], []
+    def _of_kernel(self, j: int, one: ImageSet, vectors: Vectors, A: Array) -> Iterator[Evidence]:
+        kernel = self.model._kernels_[j]
         (descriptor,) = (d for d in self.descriptors if d.name == kernel.plan.descriptor)
         places = descriptor.places(self.model.size_)
         shown = [i for i, p in enumerate(one.pictures) if kernel.view in (None, p.view)]
@@ -156,8 +156,7 @@ class Explainer:
         shares = self.by_points[j](np.vstack(points), A) if points else np.zeros((0, 0))
         for i, part in zip(shown, points, strict=True):
             piece, shares = shares[: len(part)], shares[len(part) :]
-            found.append(Evidence(i, kernel.name, descriptor.radius, places, piece))
-        return found
+            yield Evidence(i, kernel.name, descriptor.radius, places, piece)
 
 
 def _coefficients(model: Any, own: Array, A: Array) -> Array:

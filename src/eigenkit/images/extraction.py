@@ -27,6 +27,7 @@ _MOST_CACHED = 2**30
 
 T = TypeVar("T")
 Tell = Callable[[int, int, str], None] | None  # called as tell(done, total, message)
+Sets = Sequence[ImageSet]
 Vectors = dict[str, list[list[Array]]]  # descriptor -> set -> picture -> matrix
 
 
@@ -39,7 +40,7 @@ def watched(step: str, items: Iterable[T], total: int, tell: Tell) -> Iterator[T
 
 
 def extract(
-    sets: Sequence[ImageSet],
+    sets: Sets,
     descriptors: Sequence[Descriptor],
     size: tuple[int, int],
     *,
@@ -81,7 +82,7 @@ def subset(vectors: Vectors, rows: Iterable[int]) -> Vectors:
 
 
 def fitted(
-    sets: Sequence[ImageSet], descriptors: Sequence[Descriptor], size: tuple[int, int]
+    sets: Sets, descriptors: Sequence[Descriptor], size: tuple[int, int]
 ) -> list[Descriptor]:
     """The descriptors, those that learn having seen some of the images."""
     if not any(d.learns for d in descriptors):
@@ -109,7 +110,7 @@ def _vectors(
     return found
 
 
-def common_size(sets: Sequence[ImageSet]) -> tuple[int, int]:
+def common_size(sets: Sets) -> tuple[int, int]:
     """Height and width that suit most images: the median shape, its shorter side 128 pixels."""
     pictures = [picture for one in sets for picture in one.pictures]
     shapes = np.array([p.shape for p in pictures[:: max(1, len(pictures) // 200)]], dtype=float)
@@ -166,11 +167,10 @@ class Cache:
         """Add vectors of an image to those that are known."""
         place = self._place(digest, size)
         together = {**self.get(digest, size), **vectors}
-        arrays = [np.asarray(array) for array in together.values()]
         with in_cache(self.folder):
             place.parent.mkdir(parents=True, exist_ok=True)
             with atomic(place) as stream:
-                write_container(stream, list(together), arrays)
+                write_container(stream, list(together), list(together.values()))
 
     def _place(self, digest: str, size: tuple[int, int]) -> Path:
         name = hashlib.sha256(f"{digest}/{size[0]}x{size[1]}".encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,6 @@ from eigenkit.shell import shown
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP")  # by content; no other decoder is ever run
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 200_000_000
-
-Pixels = np.ndarray  # (height, width, 3), unsigned bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Picture:
     array: np.ndarray | None = field(default=None, repr=False)
     max_pixels: int = MAX_PIXELS
 
-    def pixels(self, size: tuple[int, int] | None = None) -> Pixels:
+    def pixels(self, size: tuple[int, int] | None = None) -> np.ndarray:
         """Red, green and blue as unsigned bytes, brought to (height, width)."""
         if self.array is not None:
             image = pillow().fromarray(self.array)
@@ -74,6 +73,22 @@ class Picture:
                 width, height = image.tag_v2[256], image.tag_v2[257]
             lies = image.getexif().get(0x0112, 1) in range(5, 9)  # sides are exchanged
             return (width, height) if lies else (height, width)
+
+    @classmethod
+    def read(cls, path: Path, view: str, max_pixels: int, *, whole: bool) -> tuple[Picture, bool]:
+        """A picture with a sound header (and pixels, if ``whole``), and whether it is nearly black.
+
+        Of those with more than 8 bits, the pixels are looked at in any case.
+        """
+        content, dark = content_of(path), False
+        with guarded(path):
+            image = opened(path, content, max_pixels)
+            deep = _is_one_number(image) or _has_16(image)
+        if deep or whole:
+            image = decode(path, content, max_pixels)
+            largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
+            dark = image.info.get("bits") == 16 and largest < 4096 // 256
+        return cls(readable(path.name), view, digest(content), path, None, max_pixels), dark
 
     def _content(self) -> bytes:
         """The bytes that its digest is of: vectors of others would be kept under a wrong name."""
@@ -154,6 +169,11 @@ def _from_array(name: str, i: int, array: Any) -> np.ndarray:
 def view_in_words(view: str) -> str:
     """A view by its name; pictures beside the folders of views have none."""
     return view or "no view"
+
+
+def readable(name: str) -> str:
+    """A file name as text that every output can hold, with composed letters."""
+    return composed(os.fsencode(name).decode("utf-8", "replace"))
 
 
 def digest(content: bytes) -> str:
@@ -241,18 +261,12 @@ def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
         clear = upright.info.get("transparency")
         if has_16 and isinstance(clear, tuple):  # given as its pixels are in the file
             upright.info["transparency"] = tuple(value // 256 for value in clear)
-        found = upright
         if "A" in upright.getbands() or "transparency" in upright.info:
             seen = upright.convert("RGBA")
-            found = pillow().alpha_composite(pillow().new("RGBA", seen.size, "white"), seen)
-        found = found.convert("RGB")
+            upright = pillow().alpha_composite(pillow().new("RGBA", seen.size, "white"), seen)
+        found = upright.convert("RGB")
         found.info["bits"] = 16 if has_16 else 8
         return found
-
-
-def is_deep(image: Any) -> bool:
-    """Whether numbers of an image have more than 8 bits in its file."""
-    return _is_one_number(image) or _has_16(image)
 
 
 def _is_one_number(image: Any) -> bool:

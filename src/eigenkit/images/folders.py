@@ -20,18 +20,7 @@ from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
-from eigenkit.images.files import (
-    MAX_PIXELS,
-    ImageSet,
-    Picture,
-    content_of,
-    decode,
-    digest,
-    guarded,
-    is_deep,
-    opened,
-    tell_names,
-)
+from eigenkit.images.files import MAX_PIXELS, ImageSet, Picture, readable, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, shown
 
@@ -106,26 +95,15 @@ def _checked(
             raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
         if os.path.exists(path) and not os.path.isfile(path):
             raise FileError(path, "it is not a file: remove it.")
-        content = content_of(path)
-        picture = Picture(readable(path.name), view, digest(content), path, None, max_pixels)
-        with guarded(path):
-            deep = is_deep(opened(path, content, max_pixels))
-        if deep or unreadable == "skip":
-            image = decode(path, content, max_pixels)
-            largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
-            if image.info.get("bits") == 16 and largest < 4096 // 256:
-                dark.append(picture.name)
+        picture, is_dark = Picture.read(path, view, max_pixels, whole=unreadable == "skip")
     except FileError as error:
         if unreadable == "error":
             raise
         warnings.warn(f"left out: {error}", ImageWarning, stacklevel=3)
         return None
+    if is_dark:
+        dark.append(picture.name)
     return picture
-
-
-def readable(name: str) -> str:
-    """A file name as text that every output can hold, with composed letters."""
-    return composed(os.fsencode(name).decode("utf-8", "replace"))
 
 
 def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:

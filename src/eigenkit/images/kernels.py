@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from threading import Event
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from eigenkit.images.descriptors import THESIS, Descriptor, check_once, check_ow
 from eigenkit.images.extraction import Tell, Vectors
 from eigenkit.images.files import ImageSet, view_in_words
 from eigenkit.kernels.sets import SET_KERNELS
-from eigenkit.kernels.sets._sets import SAMPLE, sample
+from eigenkit.kernels.sets._sets import SAMPLE, runs, sample
 from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import thread_map
 from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL
@@ -250,22 +250,16 @@ class ViewKernel(BaseEstimator):
     def _blocks(
         self, chosen: Sequence[list[Array]], places: Array | None
     ) -> Iterator[tuple[Array, np.ndarray]]:
-        """Points of some sets at a time, and how many each has."""
+        """Points of runs of sets that take about BLOCK_BYTES, and how many each set has."""
         width = len(self.preparation_.mean_)
-        for part in _parts(chosen):
+        size_of = [sum(v.nbytes for v in one) for one in chosen]
+        for start, stop in runs(size_of, BLOCK_BYTES):
+            part = chosen[start:stop]
             pictures = [v for one in part for v in one]
             raw: Any = np.vstack(pictures) if pictures else np.zeros((0, width), dtype=np.float32)
             where = None if places is None else np.tile(places, (len(pictures), 1))
             sizes = np.array([sum(map(len, one)) for one in part])
             yield self.preparation_.transform(raw, where), sizes
-
-
-def _parts(chosen: Sequence[list[Array]]) -> Iterator[Sequence[list[Array]]]:
-    """Runs of sets whose vectors take about BLOCK_BYTES."""
-    ends = np.cumsum([sum(v.nbytes for v in one) for one in chosen])
-    edges = np.flatnonzero(np.diff(ends // BLOCK_BYTES, prepend=0)).tolist()
-    for start, stop in pairwise(sorted({0, *edges, len(chosen)})):
-        yield chosen[start:stop]
 
 
 def _drawn(

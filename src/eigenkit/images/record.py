@@ -16,13 +16,15 @@ from eigenkit.images.comparison import Comparison, as_records, learned_vectors, 
 from eigenkit.images.descriptors import sees
 from eigenkit.images.descriptors.frame import grid
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
-from eigenkit.images.extraction import Tell, Vectors, subset, watched
+from eigenkit.images.extraction import Sets, Tell, Vectors, subset, watched
 from eigenkit.images.files import ImageSet, pillow
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.rivals import CHOSEN, PLAIN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
 from eigenkit.images.weights import IN_WORDS, views_apart
 from eigenkit.numerics.linalg import Array
+
+Record = dict[str, Any]  # plain values, of which a page is made
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
@@ -56,9 +58,7 @@ class Reason(NamedTuple):
     parts: list[dict[str, float]]  # for each of these, what kernels add to its log-odds
 
 
-def fitted_record(
-    model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell = None
-) -> dict[str, Any]:
+def fitted_record(model: ImageAnnotator, sets: Sets, title: str, tell: Tell = None) -> Record:
     """The labelled sets of a fitted model, every one predicted without it."""
     if model.views == "unseen":
         sets, _ = views_apart(sets)
@@ -88,7 +88,7 @@ def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
 
 
 def _held_out_evidence(
-    model: ImageAnnotator, labelled: Sequence[ImageSet], shown: np.ndarray, tell: Tell
+    model: ImageAnnotator, labelled: Sets, shown: np.ndarray, tell: Tell
 ) -> list[list[Evidence]]:
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)
@@ -119,12 +119,8 @@ def _drawn_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
 
 
 def predicted_record(
-    model: ImageAnnotator,
-    sets: Sequence[ImageSet],
-    title: str,
-    Y: Array | None = None,
-    tell: Tell = None,
-) -> dict[str, Any]:
+    model: ImageAnnotator, sets: Sets, title: str, Y: Array | None = None, tell: Tell = None
+) -> Record:
     """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
     given = np.full((len(sets), len(model.terms_)), np.nan) if Y is None else Y
     S, shown = _explained(model, sets, given, None, tell)
@@ -140,7 +136,7 @@ def predicted_record(
     }
 
 
-def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> dict[str, Any]:
+def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> Record:
     """Every set predicted by the model of the fold that it was held out of, and the rivals."""
     rows: dict[int, Any] = {}
     train: dict[str, Any] = {}
@@ -171,12 +167,8 @@ def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> di
 
 
 def _explained(
-    model: ImageAnnotator,
-    sets: Sequence[ImageSet],
-    Y: np.ndarray,
-    vectors: Vectors | None,
-    tell: Tell,
-) -> tuple[Array, dict[str, Any]]:
+    model: ImageAnnotator, sets: Sets, Y: np.ndarray, vectors: Vectors | None, tell: Tell
+) -> tuple[Array, Record]:
     """The scores of sets, and what is shown of them; their vectors may be known already."""
     explainer = Explainer(model)
     found = []
@@ -202,7 +194,7 @@ def _parts(why: Explanation, j: int, drawn: set[str]) -> dict[str, float]:
     return found | ({f"other kernels ({len(rest)})": float(sum(rest))} if rest else {})
 
 
-def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> dict[str, Any]:
+def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> Record:
     """The top of a page: which models the figures come from, and their weights."""
     sizes = [len(model._labelled_) for model in models]
     how = Counter(f"{m.kernels_chosen_}, {IN_WORDS[m.weights_chosen_]}" for m in models)
@@ -233,13 +225,10 @@ def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> dict[str, 
     }
 
 
-def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:
+def _terms(reports: Sequence[TermReport]) -> list[Record]:
     return [
-        {
-            "name": r.term,
-            "support": r.support,
-            **{k: _rounded(getattr(r, k)) for k in ("f1", "precision", "recall", "auc")},
-        }
+        {"name": r.term, "support": r.support}
+        | {k: _rounded(getattr(r, k)) for k in ("f1", "precision", "recall", "auc")}
         for r in reports
     ]
 
@@ -250,12 +239,12 @@ def _rounded(value: float, digits: int = 4) -> float | None:
 
 def _sets(
     model: ImageAnnotator,
-    sets: Sequence[ImageSet],
+    sets: Sets,
     S: Array,
     Y: np.ndarray,
     reasons: Sequence[Reason],
     tell: Tell,
-) -> dict[str, Any]:
+) -> Record:
     P = model.probabilities(S)
     chosen, drawn = model.thresholds_ < S, _drawn_terms(model, S)
     rows = [
@@ -306,7 +295,7 @@ def _placed(pieces: Sequence[Evidence], size: tuple[int, int]) -> list[Evidence]
 
 def _one_set(
     one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray, why: Reason, drawn: np.ndarray
-) -> dict[str, Any]:
+) -> Record:
     """A set with its terms, and reasons for those that are drawn."""
     known = not np.isnan(y.astype(float)).any()
     shown = np.flatnonzero(chosen | (p >= LIKELY) | (known & (np.nan_to_num(y) > 0)))
@@ -329,7 +318,7 @@ def _one_set(
     }
 
 
-def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:
+def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[Record]:
     """Parts of the points of the first pictures, as integers up to 100."""
     pieces = [piece for piece in pieces if piece.picture < PICTURES]
     top = max((float(np.abs(piece.shares).max()) for piece in pieces), default=0.0)

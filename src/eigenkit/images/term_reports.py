@@ -55,9 +55,9 @@ def term_reports(
     return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]
 
 
-def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
+def few_terms(reports: Sequence[TermReport], n: int) -> list[str]:
     """Terms that few of n sets carry, or all of them, with a warning."""
-    few = [t for t, m in zip(terms, support, strict=True) if m < FEW or m == n]
+    few = [r.term for r in reports if r.support < FEW or r.support == n]
     what = f"terms with fewer than {FEW} sets or with all of them are learned badly or not at all"
     tell_names(few, what, stacklevel=6)
     return few

@@ -236,9 +236,7 @@ def choose_kernels(
     kernels: Any, weights: str, fitted: Sequence[ViewKernel], trials: Callable[[], Iterable[Trial]]
 ) -> tuple[Candidate, dict[str, float]]:
     """Which kernels, by their sum with equal weights; their weights; what every choice reaches."""
-    candidates = [
-        Candidate(words, base) for words, base in choices(kernels, fitted, weights).items()
-    ]
+    candidates = [Candidate(*choice) for choice in choices(kernels, fitted, weights).items()]
     best, scores = choose(trials(), candidates)
     asked = CHOICES if weights == "auto" else (weights,)
     parts = [kernel.plan.name for kernel in fitted]

@@ -33,26 +33,16 @@ from eigenkit.data import as_dense, check_size, shifted
 from eigenkit.numerics.linalg import Array, power_of_two, real_numbers
 from eigenkit.numerics.tolerances import grain, precision, step
 
-#: The kernels that are known by name, those of scikit-learn.
-KERNELS = (
-    "additive_chi2",
-    "chi2",
-    "cosine",
-    "laplacian",
-    "linear",
-    "poly",
-    "polynomial",
-    "rbf",
-    "sigmoid",
-)
-
 # Squared lengths of samples, times gamma, from which on their rounding would show in exp(-gamma
 # |x - y|^2): then distances are computed from differences.
 FAR = 1e5
 
+# Positive semidefinite by construction, for any parameters.
 _POSITIVE = {"linear", "rbf", "laplacian", "cosine", "chi2", "additive_chi2"}
 _UNIT_DIAGONAL = {"rbf", "laplacian", "chi2"}
 _TRANSLATED = {"linear", "rbf"}
+#: The kernels that are known by name, those of scikit-learn.
+KERNELS = tuple(sorted(_POSITIVE | {"poly", "polynomial", "sigmoid"}))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from functools import cache
 
 import numpy as np
 
-from eigenkit.images.descriptors.frame import Frame, offsets, orientations, standardized, unit
+from eigenkit.images.descriptors.frame import Frame, canny, orientations, standardized, unit
 from eigenkit.numerics.linalg import Array
 
 JET_ORDER = 4
@@ -33,6 +33,13 @@ _MOMENTS = [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
 
 
 # -- weights over the pixels of a patch -------------------------------------------------
+
+
+def offsets(r: int) -> tuple[Array, Array]:
+    """x and y of the pixels of a patch from its centre."""
+    side = np.arange(-r, r, dtype=np.float32) + 0.5
+    y, x = np.meshgrid(side, side, indexing="ij")
+    return x.ravel(), y.ravel()
 
 
 @cache
@@ -139,9 +146,8 @@ def gradient_patches(frame: Frame, r: int) -> Array:
 
 def shape_context(frame: Frame, r: int) -> Array:
     """Edges in 4 directions, counted by strength over 9 log-polar cells; unit length."""
-    strength = frame.edges(r)
     g = frame.gradient(r)
-    along = orientations(g * (strength > 0), 4, signed=False)
+    along = orientations(g * (canny(g) > 0), 4, signed=False)
     R = frame.patches(along, r) @ log_polar(r)
     return unit(np.moveaxis(R, 1, 2).reshape(len(R), -1))
 

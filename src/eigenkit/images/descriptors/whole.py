@@ -7,15 +7,7 @@ from functools import cache
 import numpy as np
 import scipy
 
-from eigenkit.images.descriptors.frame import (
-    Frame,
-    gradient,
-    once,
-    orientations,
-    pooled,
-    smoothed,
-    unit,
-)
+from eigenkit.images.descriptors.frame import Frame, once, orientations, pooled, unit
 from eigenkit.numerics.linalg import Array
 
 SCALES, ORIENTATIONS = 4, 6
@@ -96,9 +88,9 @@ def _histograms(channels: Array, bins: tuple[int, int, int]) -> Array:
 
     Channels are in [0, 1].
     """
-    index = np.zeros(channels.shape[1:], dtype=np.intp)
-    for channel, n in zip(channels, bins, strict=True):
-        index = index * n + np.clip((channel * n).astype(np.intp), 0, n - 1)
+    pairs = zip(channels, bins, strict=True)
+    levels = (np.clip((channel * n).astype(np.intp), 0, n - 1) for channel, n in pairs)
+    index = np.ravel_multi_index(tuple(levels), bins)
     _, h, w = channels.shape
     halves = (slice(0, h // 2), slice(h // 2, h)), (slice(0, w // 2), slice(w // 2, w))
     parts = [index, *(index[y, x] for y in halves[0] for x in halves[1])]
@@ -145,18 +137,7 @@ def hog(frame: Frame, cells: int, smooth: float = 0.0) -> Array:
 @once
 def directions(frame: Frame, sigma: float) -> Array:
     """Strengths of the gradient in 18 directions."""
-    return orientations(gradient_of(frame, sigma), 18)
-
-
-@once
-def gradient_of(frame: Frame, sigma: float) -> Array:
-    """Of the colour channel with the strongest gradient, at every pixel."""
-    channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
-    if sigma:
-        channels = np.stack([smoothed(channel, sigma) for channel in channels])
-    g = np.stack([gradient(channel) for channel in channels])
-    best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
-    return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
+    return orientations(frame.colour_gradient(sigma), 18)
 
 
 def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
@@ -205,7 +186,7 @@ def spectrum(frame: Frame) -> Array:
 
 def spectrum_edges(frame: Frame) -> Array:
     """The same of the strengths of edges in 9 directions: 819 numbers."""
-    maps = pooled(orientations(gradient_of(frame, 0.0), 9, signed=False), 32, 32)
+    maps = pooled(orientations(frame.colour_gradient(0.0), 9, signed=False), 32, 32)
     return one_row(np.log1p(_strengths(100 * maps, 7)))
 
 

@@ -206,17 +206,14 @@ class PyramidMatch(SetKernel):
 
     def _represent(self, points: Array, sizes: np.ndarray) -> sparse.csr_array:
         """Counts of sets in bins."""
-        n_bins = self.bins_.n_bins
-        shape = (len(sizes), n_bins)
-        if not len(points) or not n_bins:
+        shape = (len(sizes), self.bins_.n_bins)
+        if not len(points) or not self.bins_.n_bins:
             return sparse.csr_array(shape, dtype=np.int64)
         path = self.bins_.paths(points)
         rows = np.repeat(np.arange(len(sizes)), sizes * path.shape[1])
         known = path.ravel() >= 0
         entries = np.ones(int(known.sum()), dtype=np.int64)
-        counts = sparse.csr_array((entries, (rows[known], path.ravel()[known])), shape=shape)
-        counts.sum_duplicates()
-        return counts
+        return sparse.csr_array((entries, (rows[known], path.ravel()[known])), shape=shape)
 
     def features(self, counts: sparse.csr_array) -> sparse.csr_array:
         """The sparse matrix U of sets, with entries sqrt(w_b - w_p(b)), whose U V' with V of the

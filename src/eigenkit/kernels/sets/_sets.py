@@ -5,7 +5,7 @@ The plain ones are here too: a Gaussian of all pairs of vectors of two sets, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -88,6 +88,12 @@ def sums(values: Array, sizes: np.ndarray, add: np.ufunc = np.add) -> Array:
         starts = (np.cumsum(sizes) - sizes)[filled]
         total[filled] = add.reduceat(values, starts, axis=0)
     return total
+
+
+def runs(sizes: Sequence[int] | np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """Where runs of sets start and stop that hold about so much."""
+    edges = np.flatnonzero(np.diff(np.cumsum(sizes) // most, prepend=0)).tolist()
+    return pairwise(sorted({0, *edges, len(sizes)}))
 
 
 def sample(points: Array, most: int, random: Any) -> Array:
@@ -311,7 +317,7 @@ class MeanMap(ByTheMedian):
         Y, other_sizes = fitted
         dtype = np.result_type(X, Y) if len(X) and len(Y) else np.float64
         K = np.zeros((len(sizes), len(other_sizes)), dtype=dtype)
-        for start, stop in _blocks(sizes):
+        for start, stop in runs(sizes, ROWS):
             rows = X[sizes[:start].sum() : sizes[:stop].sum()]
             if len(rows) and len(Y):
                 columns = sums(gaussian(rows, Y, self.scale_).T, other_sizes).T
@@ -333,13 +339,6 @@ def gaussian(X: Array, Y: Array, scale: float) -> Array:
     D = _squared_distances(X, Y)
     D *= -scale
     return np.exp(D, out=D)
-
-
-def _blocks(sizes: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of sets with about ROWS vectors."""
-    runs = (np.cumsum(sizes) // ROWS) if len(sizes) else sizes
-    edges = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(sizes)]
-    return list(pairwise(edges))
 
 
 def _squared_distances(X: Array, Y: Array) -> Array:
