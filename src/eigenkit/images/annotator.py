@@ -254,8 +254,7 @@ class ImageAnnotator(BaseEstimator):
         )
         self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
         self._base_, self._thetas_ = chosen.base, chosen.thetas(K, known)
-        own = np.array([np.diagonal(k) for k in K], dtype=np.float64)
-        self._own_ = self._thetas_ @ own
+        self._own_ = self._thetas_ @ np.array([np.diagonal(k) for k in K], dtype=np.float64)
         fitted = weights.fit_judged(K, self._thetas_, Y, groups, seed, unseen)
         shares = fitted.counts @ self._thetas_
         self.weights_ = {k.name: float(t) for k, t in zip(self._kernels_, shares, strict=True)}

@@ -281,8 +281,7 @@ class FinishedFolds:
 
     def __init__(self, annotator: ImageAnnotator, key: str) -> None:
         self.given = annotator.descriptors
-        own = any(d.function is not None for d in self.given)
-        keeps = annotator.cache is not None and not own
+        keeps = annotator.cache is not None and not any(d.function is not None for d in self.given)
         self.folder = Path(annotator.cache) / "folds" / key if keeps else None
 
     def get(self, number: int) -> tuple[ImageAnnotator, Figures] | None:
@@ -351,8 +350,7 @@ def verdict(comparison: Comparison) -> str:
     text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
     if comparison.level:
         text += f" Cannot be told apart from it on these folds: {'; '.join(comparison.level)}."
-    measured = comparison.held_out[0][0]
-    return f"{text} {advice([row.name for row in comparison.rows], measured)}"
+    return f"{text} {advice([row.name for row in comparison.rows], comparison.held_out[0][0])}"
 
 
 def advice(names: Sequence[str], measured: ImageAnnotator) -> str:

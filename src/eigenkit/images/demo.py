@@ -36,8 +36,7 @@ def run(folder: Path, random_state: int = 0, tell: Tell = None) -> dict[str, Any
     given, _ = read_labels(new_labels, new)
     record = predicted_record(again, new, "Shapes annotated", given)
     page = write_page(record, folder / "shapes.html")
-    S = again.decision_function(new)
-    reports = term_reports(terms, given, S, again.thresholds_)
+    reports = term_reports(terms, given, again.decision_function(new), again.thresholds_)
     return {
         "n_train": len(sets),
         "n_test": len(new),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from joblib import Parallel, delayed
 from eigenkit.files import FileError, atomic
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor
 from eigenkit.images.descriptors.frame import Frame
-from eigenkit.images.files import ImageSet, Picture
+from eigenkit.images.files import ImageSet, Picture, digest
 from eigenkit.models._blocks import Place, Scratch
 from eigenkit.models._container import read_container, write_container
 from eigenkit.numerics.linalg import Array
@@ -153,25 +152,25 @@ class Cache:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def get(self, digest: str, size: tuple[int, int]) -> dict[str, Array]:
-        """All vectors that are kept of an image."""
+    def get(self, picture: str, size: tuple[int, int]) -> dict[str, Array]:
+        """All vectors that are kept of an image, by its digest."""
         try:
-            names, arrays = read_container(str(self._place(digest, size)), _MOST_CACHED)
+            names, arrays = read_container(str(self._place(picture, size)), _MOST_CACHED)
         except (FileError, OSError):  # not there, or damaged
             return {}
         if not isinstance(names, list) or len(names) != len(arrays):
             return {}
         return {str(name): array for name, array in zip(names, arrays, strict=True)}
 
-    def put(self, digest: str, size: tuple[int, int], vectors: Mapping[str, Array]) -> None:
+    def put(self, picture: str, size: tuple[int, int], vectors: Mapping[str, Array]) -> None:
         """Add vectors of an image to those that are known."""
-        place = self._place(digest, size)
-        together = {**self.get(digest, size), **vectors}
+        place = self._place(picture, size)
+        together = {**self.get(picture, size), **vectors}
         with in_cache(self.folder):
             place.parent.mkdir(parents=True, exist_ok=True)
             with atomic(place) as stream:
                 write_container(stream, list(together), list(together.values()))
 
-    def _place(self, digest: str, size: tuple[int, int]) -> Path:
-        name = hashlib.sha256(f"{digest}/{size[0]}x{size[1]}".encode()).hexdigest()
+    def _place(self, picture: str, size: tuple[int, int]) -> Path:
+        name = digest(f"{picture}/{size[0]}x{size[1]}".encode())
         return self.folder / name[:2] / f"{name[2:]}.ek"

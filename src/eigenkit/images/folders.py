@@ -221,8 +221,7 @@ def _read_rows(table: Path) -> Rows:
         raise FileError(table, "it is not UTF-8: save it as UTF-8.") from error
     except OSError as error:
         raise FileError(table, f"it cannot be read ({error.strerror}).") from error
-    first = text.split("\n", 1)[0]
-    mark = max(",;\t", key=first.count)
+    mark = max(",;\t", key=text.split("\n", 1)[0].count)
     reader = csv.reader(io.StringIO(text), delimiter=mark)
     try:
         for cells in reader:

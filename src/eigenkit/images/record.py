@@ -54,7 +54,8 @@ class Reason(NamedTuple):
     """What is shown beside the terms of a set."""
 
     near: list[tuple[str, float, list[str]]]
-    evidence: list[Evidence]  # what is drawn, of the terms that are
+    terms: np.ndarray  # those whose evidence is drawn
+    evidence: list[Evidence]
     parts: list[dict[str, float]]  # for each of these, what kernels add to its log-odds
 
 
@@ -65,10 +66,11 @@ def fitted_record(model: ImageAnnotator, sets: Sets, title: str, tell: Tell = No
     labelled = [sets[int(i)] for i in model._labelled_]
     K = model.training_kernel()
     np.fill_diagonal(K, -np.inf)
-    evidence = _held_out_evidence(model, labelled, _drawn_terms(model, model._held_out_), tell)
+    drawn = _drawn_terms(model, model._held_out_)
+    evidence = _held_out_evidence(model, labelled, drawn, tell)
     reasons = [
-        Reason(nearest_sets(model, row), _placed(pieces, model.size_), _sums(pieces))
-        for row, pieces in zip(K, evidence, strict=True)
+        Reason(nearest_sets(model, row), terms, _placed(pieces, model.size_), _sums(pieces))
+        for row, terms, pieces in zip(K, drawn, evidence, strict=True)
     ]
     unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
     return {
@@ -181,7 +183,7 @@ def _explained(
         evidence = _placed(why.evidence, model.size_)
         drawn = {piece.kernel for piece in evidence}
         parts = [_parts(why, int(j), drawn) for j in terms]
-        reasons.append(Reason(why.neighbours, evidence, parts))
+        reasons.append(Reason(why.neighbours, terms, evidence, parts))
     return S, _sets(model, sets, S, Y, reasons, tell)
 
 
@@ -238,23 +240,16 @@ def _rounded(value: float, digits: int = 4) -> float | None:
 
 
 def _sets(
-    model: ImageAnnotator,
-    sets: Sets,
-    S: Array,
-    Y: np.ndarray,
-    reasons: Sequence[Reason],
-    tell: Tell,
+    model: ImageAnnotator, sets: Sets, S: Array, Y: np.ndarray, reasons: list[Reason], tell: Tell
 ) -> Record:
-    P = model.probabilities(S)
-    chosen, drawn = model.thresholds_ < S, _drawn_terms(model, S)
+    P, chosen = model.probabilities(S), model.thresholds_ < S
     rows = [
-        _one_set(one, P[i], chosen[i], Y[i], reasons[i], drawn[i])
+        _one_set(one, P[i], chosen[i], Y[i], reasons[i])
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
     place = {t: j for j, t in enumerate(model.terms_)}
     order = {name: i for i, name in enumerate(model.set_names_)}
     near = {name: carried for why in reasons for name, _, carried in why.near}
-    width = model.size_[1]
     return {
         "sets": rows,
         "train": {  # terms and the first picture, small, of training sets that are neighbours
@@ -264,7 +259,7 @@ def _sets(
         "grids": {  # where the points of kernels lie, in thousandths of the sides
             piece.kernel: {
                 "radius": piece.radius,
-                "width": width,
+                "width": model.size_[1],
                 "places": (1000 * np.asarray(piece.places)).round().astype(int).ravel().tolist(),
             }
             for why in reasons
@@ -293,9 +288,7 @@ def _placed(pieces: Sequence[Evidence], size: tuple[int, int]) -> list[Evidence]
     return found
 
 
-def _one_set(
-    one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray, why: Reason, drawn: np.ndarray
-) -> Record:
+def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray, why: Reason) -> Record:
     """A set with its terms, and reasons for those that are drawn."""
     known = not np.isnan(y.astype(float)).any()
     shown = np.flatnonzero(chosen | (p >= LIKELY) | (known & (np.nan_to_num(y) > 0)))
@@ -310,10 +303,10 @@ def _one_set(
         "given": [int(j) for j in np.flatnonzero(y)] if known else None,
         "scores": [[int(j), _rounded(p[j], 3), int(chosen[j])] for j in order],
         "near": [[name, round(k, 3)] for name, k, _ in why.near if np.isfinite(k)],
-        "evidence": _shares(why.evidence, drawn),
+        "evidence": _shares(why.evidence, why.terms),
         "parts": {
             int(j): [[name, round(part, 3)] for name, part in parts.items()]
-            for j, parts in zip(drawn, why.parts, strict=False)
+            for j, parts in zip(why.terms, why.parts, strict=False)
         },
     }
 

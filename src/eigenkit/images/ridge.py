@@ -267,8 +267,7 @@ class Committee:
 
     def calibrated(self, slopes: Array, offsets: Array) -> Committee:
         """With log-odds that are a line of the present ones."""
-        n = len(self.members)
-        members = tuple(m.calibrated(slopes, offsets / n) for m in self.members)
+        members = tuple(m.calibrated(slopes, offsets / len(self.members)) for m in self.members)
         second = self.second.calibrated(slopes, offsets) if self.second else None
         return Committee(members, slopes * self.held_out + offsets, self.counts, second)
 

@@ -76,8 +76,7 @@ class SvmBank:
         model.fit(self.bank.mix(weights), self.y)
         signed = np.zeros(len(self.y))
         signed[model.support_] = model.dual_coef_[0]
-        squares = self.bank.inner(np.outer(signed, signed))
-        values = np.abs(signed).sum() - squares / 2
+        values = np.abs(signed).sum() - self.bank.inner(np.outer(signed, signed)) / 2
         return float(values @ weights), values
 
 

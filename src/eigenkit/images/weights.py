@@ -88,8 +88,7 @@ class Candidate:
             rows = np.array([self.base, *alone] if len(alone) > 1 else [self.base])
             return np.asarray(rows / rows.sum(axis=1, keepdims=True))
         theta = np.zeros((1, len(K)))
-        some = K if used.all() else K[used]
-        theta[:, used] = kernel_weights(some, Y, self.how, self.base[used])
+        theta[:, used] = kernel_weights(K if used.all() else K[used], Y, self.how, self.base[used])
         return theta
 
 

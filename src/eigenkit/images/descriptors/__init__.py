@@ -167,8 +167,7 @@ DESCRIPTORS = {name: compute for name, (compute, _) in _KNOWN.items()}
 @once
 def _found(frame: Frame, name: str) -> Array:
     """A descriptor of an image, which may be a part of another one."""
-    compute = look_up("descriptor", name, DESCRIPTORS)
-    return np.asarray(compute(frame), dtype=np.float32)
+    return np.asarray(look_up("descriptor", name, DESCRIPTORS)(frame), dtype=np.float32)
 
 
 def sees(name: str) -> str:

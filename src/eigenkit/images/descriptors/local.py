@@ -82,8 +82,7 @@ def log_polar(r: int) -> np.ndarray:
 @cache
 def jet(r: int) -> Array:
     """Derivatives of a Gaussian of deviation r/3, orders 0 to 4 (15), times its powers."""
-    sigma = r / 3
-    x, y = (u / sigma for u in offsets(r))
+    x, y = (u / (r / 3) for u in offsets(r))
     G = np.exp(-(x**2 + y**2) / 2)
     G /= G.sum()
     hermite = np.polynomial.hermite_e.hermeval
@@ -98,8 +97,7 @@ def jet(r: int) -> Array:
 @cache
 def complex_filters(r: int) -> np.ndarray:
     """(x + iy)^m (x - iy)^n G for 0 < m + n <= 6, m >= n: 15 of them."""
-    sigma = r / 3
-    x, y = (u / sigma for u in offsets(r))
+    x, y = (u / (r / 3) for u in offsets(r))
     z, G = x + 1j * y, np.exp(-(x**2 + y**2) / 2)
     W = np.column_stack([z**m * np.conj(z) ** n * G for m, n in _COMPLEX])
     return np.asarray(W / np.linalg.norm(W, axis=0), dtype=np.complex64)

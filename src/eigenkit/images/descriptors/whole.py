@@ -192,8 +192,7 @@ def spectrum_edges(frame: Frame) -> Array:
 
 def spectrum_turned(frame: Frame) -> Array:
     """What stays of the spectra of L*a*b* when things turn, and when they grow as well: 561."""
-    side = min(frame.size)
-    h, w = (round(64 * length / side) for length in frame.size)
+    h, w = (round(64 * length / min(frame.size)) for length in frame.size)
     F = np.abs(scipy.fft.fftshift(scipy.fft.fft2(_centred(frame, h, w)), axes=(1, 2)))
     y, x = np.sin(ANGLES) * h / 64, np.cos(ANGLES) * w / 64
     at = [h // 2 + RADII[:, None] * y, w // 2 + RADII[:, None] * x]

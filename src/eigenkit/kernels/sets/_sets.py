@@ -330,8 +330,7 @@ class MeanMap(ByTheMedian):
         X, sizes = sets
         ends = np.cumsum(sizes)
         inside = [X[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-        s = self.scale_
-        return np.array([gaussian(x, x, s).mean() if len(x) else 0.0 for x in inside])
+        return np.array([gaussian(x, x, self.scale_).mean() if len(x) else 0.0 for x in inside])
 
 
 def gaussian(X: Array, Y: Array, scale: float) -> Array:
