@@ -190,10 +190,8 @@ class ImageAnnotator(BaseEstimator):
         views: list[str | None] = [None]
         if len(seen) > 1 and self.views in (True, "auto"):
             views = [*seen] if self.views is True else [None, *seen]
-        seed, places = int(self.random_state), self._places()
-        self._kernels_, K = fit_kernels(
-            self._plans(), views, sets, vectors, places, seed, self.progress
-        )
+        plans, places, seed = self._plans(), self._places(), int(self.random_state)
+        self._kernels_, K = fit_kernels(plans, views, sets, vectors, places, seed, self.progress)
         K = K[:, labelled][:, :, labelled]
         self._labelled_ = np.flatnonzero(labelled)
         self._Y_ = Y[labelled].astype(np.int8)
@@ -205,7 +203,7 @@ class ImageAnnotator(BaseEstimator):
         if self.views == "unseen":
             rows = self._labelled_
             own, known = [sets[int(i)] for i in rows], subset(vectors, rows)
-            unseen = weights.unseen_trials(self._plans(), places, own, known, Y[rows], groups, seed)
+            unseen = weights.unseen_trials(plans, places, own, known, Y[rows], groups, seed)
         self._fit_weights(K, Y_sets, groups, unseen)
         return K
 

@@ -174,10 +174,8 @@ def _folds(
     task: _Task, labelled: np.ndarray, cv: int, progress: Tell
 ) -> Iterator[tuple[ImageAnnotator, np.ndarray, Figures]]:
     """Model, test rows and figures of every fold; those that a run before has finished are kept."""
-    key = comparison_key(
-        task.sets, task.Y, task.base, task.terms, task.groups, cv, task.seed, task.rivals
-    )
-    kept = FinishedFolds(task.base, key)
+    settings = task.terms, task.groups, cv, task.seed, task.rivals
+    kept = FinishedFolds(task.base, comparison_key(task.sets, task.Y, task.base, *settings))
     own = None if task.groups is None else task.groups[labelled]
     for number, (train, test) in enumerate(folds_of(task.Y[labelled], own, cv, task.seed)):
         fold = kept.get(number)

@@ -60,8 +60,7 @@ def extract(
     computed = watched("descriptors", parallel(work), len(unique), tell)
     for picture, vectors in zip(unique, computed, strict=True):
         for name, file in files.items():
-            place = file.put(vectors[name].astype(np.float32, copy=False))
-            places[name][picture.digest] = place
+            place = places[name][picture.digest] = file.put(np.asarray(vectors[name], np.float32))
             first = next(iter(places[name].values()))
             if first.shape[1] != place.shape[1]:
                 raise ValueError(

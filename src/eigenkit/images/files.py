@@ -138,11 +138,10 @@ class ImageSet:
         shows = list(views) if views is not None else [""] * len(images)
         if len(shows) != len(images):
             raise ValueError(f"set {shown(name)} has {len(images)} images and {len(shows)} views.")
-        hashes = [digest(image.tobytes() + repr(image.shape).encode()) for image in images]
-        pictures = (
-            Picture(str(i), composed(str(view)), known, None, image)
-            for i, (view, known, image) in enumerate(zip(shows, hashes, images, strict=True))
-        )
+        pictures = []
+        for i, (view, image) in enumerate(zip(shows, images, strict=True)):
+            known = digest(image.tobytes() + repr(image.shape).encode())
+            pictures.append(Picture(str(i), composed(str(view)), known, None, image))
         return cls(composed(str(name)), tuple(pictures))
 
 
@@ -191,12 +190,9 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarra
 def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
     """Warn about things, if there are any: how many, and the names of some."""
     if names:
-        warnings.warn(
-            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
-            + (" and more" if len(names) > 5 else ""),
-            ImageWarning,
-            stacklevel=stacklevel,
-        )
+        more = " and more" if len(names) > 5 else ""
+        text = f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}{more}"
+        warnings.warn(text, ImageWarning, stacklevel=stacklevel)
 
 
 # -- decoding ---------------------------------------------------------------------------
@@ -227,9 +223,8 @@ def guarded(path: Path | None) -> Iterator[None]:
         reason = " ".join(str(error).split())[:100] or kind
         if kind == "UnidentifiedImageError":
             reason = "it is not a PNG, JPEG, TIFF or WebP file"
-        raise FileError(
-            path, f"it cannot be read as an image ({reason}): repair or remove it."
-        ) from error
+        message = f"it cannot be read as an image ({reason}): repair or remove it."
+        raise FileError(path, message) from error
 
 
 def too_large(path: Any, what: str, limit: int) -> FileError:

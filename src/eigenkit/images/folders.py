@@ -317,9 +317,8 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
         if not name or is_missing(group):
             raise FileError(table, "a row needs a set and a group.", line=line)
         if given.setdefault(name, group) != group:
-            raise FileError(
-                table, f"set {shown(name)} is in the group {shown(given[name])} already.", line=line
-            )
+            message = f"set {shown(name)} is in the group {shown(given[name])} already."
+            raise FileError(table, message, line=line)
     if not given:
         raise FileError(table, "it names no set.")
     _compare_names(table, given, sets, "groups", "have no group and are groups of their own")

@@ -238,16 +238,14 @@ def choose_kernels(
     candidates = [Candidate(*choice) for choice in choices(kernels, fitted, weights).items()]
     best, scores = choose(trials(), candidates)
     asked = CHOICES if weights == "auto" else (weights,)
+    if np.count_nonzero(best.base) <= 1:
+        asked = ("equal",)
     parts = [kernel.plan.name for kernel in fitted]
-    ways = [
-        Candidate(best.kernels, best.base, how, parts)
-        for how in (asked if np.count_nonzero(best.base) > 1 else ("equal",))
-    ]
+    ways = [Candidate(best.kernels, best.base, how, parts) for how in asked]
     chosen, of_ways = choose(trials(), ways)
     found = {c.kernels: x for c, x in zip(candidates, scores, strict=False)}
-    return chosen, found | {
-        f"{way.kernels}, {IN_WORDS[way.how]}": x for way, x in zip(ways, of_ways, strict=False)
-    }
+    words = [f"{way.kernels}, {IN_WORDS[way.how]}" for way in ways]
+    return chosen, found | dict(zip(words, of_ways, strict=False))
 
 
 def groups_of(groups: Any, rows: Any) -> Any:
@@ -320,10 +318,8 @@ def unseen_trials(
     for view in seen:
         others = [other for other in seen if other != view]
         for train, check in folds_of(Y, groups, 2, seed):
-            train, check = (
-                np.array([i for i in rows if set(sets[i].views) & set(views)], dtype=np.intp)
-                for rows, views in ((train, others), (check, [view]))
-            )
+            train = np.array([i for i in train if set(sets[i].views) - {view}], dtype=np.intp)
+            check = np.array([i for i in check if view in sets[i].views], dtype=np.intp)
             if not (len(train) and len(check)):
                 continue
             inside = _of_views(sets, vectors, [(i, others) for i in train])

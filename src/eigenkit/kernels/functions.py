@@ -106,11 +106,9 @@ class Kernel:
         if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
             return gaussian(X, X if Y is None else Y, self.gamma)
         gamma = None if isinstance(self.gamma, str) else self.gamma
-        named = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        named = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0, "filter_params": True}
         with np.errstate(over="ignore", invalid="ignore"):
-            K = sklearn.metrics.pairwise_kernels(
-                X, Y, metric=self.kernel, filter_params=True, **named
-            )
+            K = sklearn.metrics.pairwise_kernels(X, Y, metric=self.kernel, **named)
         return as_dense(K).astype(np.float64, copy=False)
 
     def diagonal(self, X: Any) -> Array:

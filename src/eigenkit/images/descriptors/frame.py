@@ -74,10 +74,8 @@ class Frame:
             [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
         )
         t = linear @ (to_xyz / to_xyz.sum(axis=1, keepdims=True)).T.astype(np.float32)
-        f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
-        return np.stack(
-            [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])]
-        )
+        x, y, z = np.moveaxis(np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116), 2, 0)
+        return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
     @once
     def gradient(self, r: int) -> Array:

@@ -56,9 +56,8 @@ def soft_cells(r: int, n: int = 4) -> Array:
     """n x n cells that share pixels linearly, under a Gaussian of deviation r."""
     x, y = offsets(r)
     at = [u / (2 * r / n) + (n - 1) / 2 for u in (x, y)]
-    share_x, share_y = (
-        np.maximum(0, 1 - np.abs(u[:, None] - np.arange(n, dtype=np.float32))) for u in at
-    )
+    middles = np.arange(n, dtype=np.float32)
+    share_x, share_y = (np.maximum(0, 1 - np.abs(u[:, None] - middles)) for u in at)
     window = np.exp(-(x**2 + y**2) / (2 * r**2))
     W = share_y[:, :, None] * share_x[:, None, :] * window[:, None, None]
     return np.asarray(W.reshape(len(x), n * n), dtype=np.float32)
@@ -85,11 +84,8 @@ def jet(r: int) -> Array:
     x, y = (u / (r / 3) for u in offsets(r))
     G = np.exp(-(x**2 + y**2) / 2)
     G /= G.sum()
-    hermite = np.polynomial.hermite_e.hermeval
-    W = [
-        hermite(x, np.eye(JET_ORDER + 1)[i]) * hermite(y, np.eye(JET_ORDER + 1)[j]) * G
-        for i, j in _POWERS
-    ]
+    hermite, one = np.polynomial.hermite_e.hermeval, np.eye(JET_ORDER + 1)
+    W = [hermite(x, one[i]) * hermite(y, one[j]) * G for i, j in _POWERS]
     W = [w - G * w.sum() * (k > 0) for k, w in enumerate(W)]  # blind to a constant
     return np.column_stack(W).astype(np.float32)
 

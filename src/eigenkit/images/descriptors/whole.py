@@ -39,9 +39,8 @@ def gabor_bank(size: tuple[int, int]) -> np.ndarray:
         for k in range(ORIENTATIONS):
             c, s = np.cos(np.pi * k / ORIENTATIONS), np.sin(np.pi * k / ORIENTATIONS)
             along, beside = c * u + s * v, c * v - s * u
-            bank.append(
-                np.exp(-((along - f) ** 2 / (f / 3) ** 2 + (beside / (across * f)) ** 2) / 2)
-            )
+            squares = (along - f) ** 2 / (f / 3) ** 2 + (beside / (across * f)) ** 2
+            bank.append(np.exp(-squares / 2))
     found = np.array(bank, dtype=np.float32)
     found[:, 0, 0] = 0  # blind to a constant
     return found

@@ -150,9 +150,8 @@ class FisherVectors(SetKernel):
 def _gradients(mixture: Mixture, points: Array, sizes: np.ndarray) -> Array:
     k, d = mixture.means.shape
     F = np.empty((len(sizes), 2, k, d), dtype=points.dtype)
-    R = np.vstack(
-        [mixture.responsibilities(points[i : i + BLOCK]) for i in range(0, len(points), BLOCK)]
-    )
+    starts = range(0, len(points), BLOCK)
+    R = np.vstack([mixture.responsibilities(points[i : i + BLOCK]) for i in starts])
     mass = sums(R, sizes)
     first = _products(R, points, sizes)
     second = _products(R, points**2, sizes)

@@ -322,9 +322,8 @@ class MeanMap(ByTheMedian):
             if len(rows) and len(Y):
                 columns = sums(gaussian(rows, Y, self.scale_).T, other_sizes).T
                 K[start:stop] = sums(np.ascontiguousarray(columns), sizes[start:stop])
-        return np.asarray(
-            K / np.outer(np.maximum(sizes, 1), np.maximum(other_sizes, 1)).astype(K.dtype)
-        )
+        pairs = np.outer(np.maximum(sizes, 1), np.maximum(other_sizes, 1))
+        return np.asarray(K / pairs.astype(K.dtype))
 
     def _square(self, sets: Any) -> Array:
         X, sizes = sets
