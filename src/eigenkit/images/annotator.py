@@ -14,7 +14,7 @@ from eigenkit.images import checks, weights
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Cache, Tell, Vectors, common_size, extract, fitted, subset
-from eigenkit.images.files import ImageSet, small_pictures, tell_names
+from eigenkit.images.files import ImageSet, Sets, small_pictures, tell_names
 from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
 from eigenkit.images.ridge import Committee, probabilities, with_second
 from eigenkit.images.term_reports import (
@@ -177,7 +177,7 @@ class ImageAnnotator(BaseEstimator):
         return self
 
     def fit_vectors(
-        self, sets: Sequence[ImageSet], vectors: Vectors, Y: Array, terms: list[str], groups: Any
+        self, sets: Sets, vectors: Vectors, Y: Array, terms: list[str], groups: Any
     ) -> np.ndarray:
         """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
         checks.check_vectors(vectors)
@@ -215,7 +215,7 @@ class ImageAnnotator(BaseEstimator):
         needed = {kernel.plan.descriptor for kernel in self._kernels_}
         self._descriptors_ = [d for d in self._descriptors_ if d.name in needed]
 
-    def _prepare(self, sets: Sequence[ImageSet]) -> None:
+    def _prepare(self, sets: Sets) -> None:
         """The size of images, and the descriptors before they have learned anything."""
         own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
         self.size_ = checks.check_size(self.size) if self.size is not None else common_size(sets)
@@ -282,8 +282,7 @@ class ImageAnnotator(BaseEstimator):
         """The mixed kernel between new sets and the labelled ones, with a unit diagonal."""
         check_is_fitted(self)
         sets = checks.check_sets(sets)
-        K, own = self._each_kernel(sets, self._vectors(sets))
-        return self._rows(K, own, 0)
+        return self._rows(*self._each_kernel(sets, self._vectors(sets)), 0)
 
     def _rows(self, K: Array, own: Array, member: int) -> Array:
         theta = self._thetas_[member]
@@ -296,7 +295,7 @@ class ImageAnnotator(BaseEstimator):
         K = np.array([kernel.kernel_of_fit()[labelled] for kernel in used])
         return weights.mixed(K, theta[theta != 0])
 
-    def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
+    def _each_kernel(self, sets: Sets, vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
         checks.name_new_views(sets, {kernel.view for kernel in self._kernels_})
         kernels, labelled, at = self._kernels_, self._labelled_, self._places()
@@ -351,9 +350,7 @@ class ImageAnnotator(BaseEstimator):
         (one,) = checks.check_sets([one])
         return Explainer(self)(one)
 
-    def _vectors(
-        self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
-    ) -> Vectors:
+    def _vectors(self, sets: Sets, descriptors: Sequence[Descriptor] | None = None) -> Vectors:
         check_jobs("n_jobs", self.n_jobs)
         if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
             refuse("cache", self.cache, "a folder, or None")

@@ -19,8 +19,8 @@ from eigenkit.files import FileError
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.extraction import Sets, Tell, Vectors, fitted, in_cache, subset
-from eigenkit.images.files import ImageSet
+from eigenkit.images.extraction import Tell, Vectors, fitted, in_cache, subset
+from eigenkit.images.files import ImageSet, Sets
 from eigenkit.images.fitted import load_annotator, save_annotator
 from eigenkit.images.kernels import choices
 from eigenkit.images.rivals import CHOSEN, FITTED, PLAIN, RIVALS, Fold
@@ -206,7 +206,7 @@ def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAn
     model._descriptors_ = fitted(inside, task.base._descriptors_, model.size_)
     vectors = {**task.vectors, **learned_vectors(model, task.sets)}
     start = time.monotonic()
-    fold = _fold(task, model, vectors, given, train, test)
+    fold = _fold(task, model, vectors, given, test)
     took = time.monotonic() - start
     found: Figures = {"measures": {}, "seconds": {}}
     for name in task.rivals:
@@ -220,14 +220,10 @@ def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAn
 
 
 def _fold(
-    task: _Task,
-    model: ImageAnnotator,
-    vectors: Vectors,
-    given: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
+    task: _Task, model: ImageAnnotator, vectors: Vectors, given: np.ndarray, test: np.ndarray
 ) -> Fold:
     """Kernels learned from the given sets: those of the training side, labelled or not."""
+    train = given[~np.isnan(task.Y[given]).any(axis=1)]
     inside, outside = ([task.sets[int(i)] for i in rows] for rows in (given, test))
     groups = None if task.groups is None else task.groups[given]
     K = model.fit_vectors(inside, subset(vectors, given), task.Y[given], task.terms, groups)

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from eigenkit.files import FileError, atomic
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor
 from eigenkit.images.descriptors.frame import Frame
-from eigenkit.images.files import ImageSet, Picture, digest
+from eigenkit.images.files import Picture, Sets, digest
 from eigenkit.models._blocks import Place, Scratch
 from eigenkit.models._container import read_container, write_container
 from eigenkit.numerics.linalg import Array
@@ -26,7 +26,6 @@ _MOST_CACHED = 2**30
 
 T = TypeVar("T")
 Tell = Callable[[int, int, str], None] | None  # called as tell(done, total, message)
-Sets = Sequence[ImageSet]
 Vectors = dict[str, list[list[Array]]]  # descriptor -> set -> picture -> matrix
 
 

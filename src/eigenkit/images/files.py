@@ -145,6 +145,9 @@ class ImageSet:
         return cls(composed(str(name)), tuple(pictures))
 
 
+Sets = Sequence[ImageSet]
+
+
 def _from_array(name: str, i: int, array: Any) -> np.ndarray:
     given = np.asarray(array)
     if given.ndim == 2:
@@ -180,7 +183,7 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarray:
+def small_pictures(sets: Sets, size: tuple[int, int]) -> np.ndarray:
     """The first picture of every set, small: what a page shows of the sets seen in fit."""
     scale = 48 / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)

@@ -20,7 +20,7 @@ from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
-from eigenkit.images.files import MAX_PIXELS, ImageSet, Picture, readable, tell_names
+from eigenkit.images.files import MAX_PIXELS, ImageSet, Picture, Sets, readable, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, shown
 
@@ -326,7 +326,7 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
 
 
 def _compare_names(
-    table: Path, given: Collection[str], sets: Sequence[ImageSet], rows: str, without: str
+    table: Path, given: Collection[str], sets: Sets, rows: str, without: str
 ) -> None:
     """Compare the sets of a table with those of the folder: none in common is an error."""
     known = {one.name for one in sets}
@@ -343,7 +343,7 @@ def _compare_names(
 
 
 def _from_lists(
-    table: Path, given: Given, sets: Sequence[ImageSet], separator: str | None
+    table: Path, given: Given, sets: Sets, separator: str | None
 ) -> tuple[dict[str, list[bool]], list[str]]:
     text = "".join(cells[0] for _, cells in given.values())
     mark = separator or next((c for c in SEPARATORS if c in text), "|")
@@ -362,9 +362,7 @@ def _from_lists(
     return {name: [term in own for term in terms] for name, own in carried.items()}, terms
 
 
-def read_known(
-    path: str | os.PathLike[str], sets: Sequence[ImageSet], terms: Sequence[str]
-) -> Array:
+def read_known(path: str | os.PathLike[str], sets: Sets, terms: Sequence[str]) -> Array:
     """The terms of sets in a model's order; a note names terms that the model does not know."""
     Y, names = read_labels(path, sets)
     unknown = [name for name in names if name not in terms]

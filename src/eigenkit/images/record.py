@@ -16,8 +16,8 @@ from eigenkit.images.comparison import Comparison, as_records, learned_vectors, 
 from eigenkit.images.descriptors import sees
 from eigenkit.images.descriptors.frame import grid
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
-from eigenkit.images.extraction import Sets, Tell, Vectors, subset, watched
-from eigenkit.images.files import ImageSet, pillow
+from eigenkit.images.extraction import Tell, Vectors, subset, watched
+from eigenkit.images.files import ImageSet, Sets, pillow
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.rivals import CHOSEN, PLAIN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label, mean_auc, rates_of
+from eigenkit.evaluation.metrics import auc_per_label, mean_auc, mean_known, rates_of
 from eigenkit.images.files import tell_names
 from eigenkit.images.ridge import SAME_SCORE, probabilities
 from eigenkit.numerics.linalg import Array
@@ -120,7 +120,7 @@ def is_learnable(Y: Array) -> np.ndarray:
 def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:
     """Mean AUC, precision at one, and mean F1 over the terms that occur."""
     f1 = rates_of(Y, thresholds < S)["f1"][Y.any(axis=0)]
-    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if len(f1) else 0.0
+    return mean_auc(Y, S), precision_at_one(Y, S), mean_known(f1, 0.0)
 
 
 def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:

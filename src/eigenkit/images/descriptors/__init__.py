@@ -78,8 +78,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def fit(self, X: Sequence[np.ndarray], y: Any = None) -> Self:
         """Learn the projection of PCA-SIFT from some images; others learn nothing."""
         if self.learns:
-            vectors = [self._compute(Frame(image)) for image in X[:PCA_IMAGES]]
-            V = np.vstack(vectors).astype(np.float64)
+            V = np.vstack([self._compute(Frame(x)) for x in X[:PCA_IMAGES]]).astype(np.float64)
             _, P = np.linalg.eigh(V.T @ V)  # gradients have no preferred sign: no centring
             self.components_ = np.ascontiguousarray(P[:, ::-1][:, :36].T, dtype=np.float32)
         return self

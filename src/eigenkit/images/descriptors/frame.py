@@ -62,8 +62,7 @@ class Frame:
         hue = np.where(
             top == r, (g - b) / safe, np.where(top == g, 2 + (b - r) / safe, 4 + (r - g) / safe)
         )
-        saturation = span / np.where(top > 0, top, 1)
-        return np.stack([(hue / 6) % 1, saturation, top])
+        return np.stack([(hue / 6) % 1, span / np.where(top > 0, top, 1), top])
 
     @cached_property
     def lab(self) -> Array:

@@ -29,7 +29,6 @@ from eigenkit.numerics.linalg import Array
 JET_ORDER = 4
 _POWERS = [(n - k, k) for n in range(JET_ORDER + 1) for k in range(n + 1)]
 _COMPLEX = [(m, n) for s in range(1, 7) for n in range(s // 2 + 1) for m in [s - n]]
-_MOMENTS = [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
 
 
 # -- weights over the pixels of a patch -------------------------------------------------
@@ -102,16 +101,16 @@ def complex_filters(r: int) -> np.ndarray:
 @cache
 def monomials(r: int) -> Array:
     """x^p y^q for 0 < p + q <= 2, as means over the patch."""
+    powers = [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
     x, y = (u / r for u in offsets(r))
-    return np.column_stack([x**p * y**q for p, q in _MOMENTS]).astype(np.float32) / len(x)
+    return np.column_stack([x**p * y**q for p, q in powers]).astype(np.float32) / len(x)
 
 
 @cache
 def rings(r: int) -> Array:
     """Five soft rings around the centre."""
     x, y = offsets(r)
-    centers = np.linspace(0, r, 5)
-    W = np.exp(-((np.hypot(x, y)[:, None] - centers) ** 2) / (2 * (r / 8) ** 2))
+    W = np.exp(-((np.hypot(x, y)[:, None] - np.linspace(0, r, 5)) ** 2) / (2 * (r / 8) ** 2))
     return np.asarray(W / W.sum(axis=0), dtype=np.float32)
 
 
@@ -153,8 +152,7 @@ def spin(frame: Frame, r: int) -> Array:
     width = levels[1] - levels[0]
     H = np.empty((len(P), 5, 10), dtype=np.float32)
     for k, level in enumerate(levels):
-        closeness = np.exp(-0.5 * ((P - level) / width) ** 2)
-        H[:, :, k] = closeness @ rings(r)
+        H[:, :, k] = np.exp(-0.5 * ((P - level) / width) ** 2) @ rings(r)
     return np.asarray((H / H.sum(axis=2, keepdims=True)).reshape(len(P), 50))
 
 
@@ -171,10 +169,9 @@ def differential(frame: Frame, r: int) -> Array:
     J = frame.standard_patches(r) @ jet(r)
     angle = np.arctan2(J[:, 2], J[:, 1])
     found = [J[:, :1], np.hypot(J[:, 1], J[:, 2])[:, None]]
-    start = 3
     for n in range(2, JET_ORDER + 1):
+        start = n * (n + 1) // 2  # after the derivatives of lower orders
         found.append(_turned(J[:, start : start + n + 1], angle))
-        start += n + 1
     return np.hstack(found).astype(np.float32)
 
 
