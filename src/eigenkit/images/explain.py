@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -173,8 +173,6 @@ def _coefficients(model: Any, own: Array, A: Array) -> Array:
 def nearest_sets(model: Any, similarity: Array) -> list[tuple[str, float, list[str]]]:
     """The labelled sets that a row of the mixed kernel says are most alike."""
     order = np.argsort(-similarity, kind="stable")[:NEIGHBOURS]
-    found = []
-    for i in order:
-        carried = [t for t, has in zip(model.terms_, model._Y_[i], strict=True) if has]
-        found.append((model.set_names_[model._labelled_[i]], float(similarity[i]), carried))
-    return found
+    names = [model.set_names_[i] for i in model._labelled_[order]]
+    carried = [list(compress(model.terms_, model._Y_[i])) for i in order]
+    return list(zip(names, similarity[order].tolist(), carried, strict=True))

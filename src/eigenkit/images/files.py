@@ -74,22 +74,6 @@ class Picture:
             lies = image.getexif().get(0x0112, 1) in range(5, 9)  # sides are exchanged
             return (width, height) if lies else (height, width)
 
-    @classmethod
-    def read(cls, path: Path, view: str, max_pixels: int, *, whole: bool) -> tuple[Picture, bool]:
-        """A picture with a sound header (and pixels, if ``whole``), and whether it is nearly black.
-
-        Of those with more than 8 bits, the pixels are looked at in any case.
-        """
-        content, dark = content_of(path), False
-        with guarded(path):
-            image = opened(path, content, max_pixels)
-            deep = _is_one_number(image) or _has_16(image)
-        if deep or whole:
-            image = decode(path, content, max_pixels)
-            largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
-            dark = image.info.get("bits") == 16 and largest < 4096 // 256
-        return cls(readable(path.name), view, digest(content), path, None, max_pixels), dark
-
     def _content(self) -> bytes:
         """The bytes that its digest is of: vectors of others would be kept under a wrong name."""
         content = content_of(self.path)
@@ -300,6 +284,22 @@ def _from_numbers(path: Path | None, image: Any, has_16: bool) -> Any:
     found.info["bits"] = 16 if deep else 8
     found.info["largest"] = int(top) >> 8
     return found
+
+
+def look_at(path: Path, view: str, max_pixels: int, *, whole: bool) -> tuple[Picture, bool]:
+    """A file with a sound header (and pixels, if ``whole``), and whether it is nearly black.
+
+    Of those with more than 8 bits, the pixels are looked at in any case.
+    """
+    content, dark = content_of(path), False
+    with guarded(path):
+        image = opened(path, content, max_pixels)
+        deep = _is_one_number(image) or _has_16(image)
+    if deep or whole:
+        image = decode(path, content, max_pixels)
+        largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
+        dark = image.info.get("bits") == 16 and largest < 4096 // 256
+    return Picture(readable(path.name), view, digest(content), path, None, max_pixels), dark
 
 
 def content_of(path: Path | None) -> bytes:

@@ -64,7 +64,8 @@ def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
     {kept}
     """
     check_is_fitted(model)
-    kept = copy(model).set_params(**_NOT_KEPT)
+    kept = ImageAnnotator()
+    vars(kept).update({**vars(model), **_NOT_KEPT})
     kept._descriptors_ = [copy(d).set_params(function=None) for d in model._descriptors_]
     arrays: list[np.ndarray] = []
     tree = {"kind": "images", "model": _container.to_tree(kept, arrays), "versions": versions()}

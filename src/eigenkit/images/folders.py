@@ -20,7 +20,7 @@ from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
-from eigenkit.images.files import MAX_PIXELS, ImageSet, Picture, Sets, readable, tell_names
+from eigenkit.images.files import MAX_PIXELS, ImageSet, Picture, Sets, look_at, readable, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, shown
 
@@ -95,7 +95,7 @@ def _checked(
             raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
         if os.path.exists(path) and not os.path.isfile(path):
             raise FileError(path, "it is not a file: remove it.")
-        picture, is_dark = Picture.read(path, view, max_pixels, whole=unreadable == "skip")
+        picture, is_dark = look_at(path, view, max_pixels, whole=unreadable == "skip")
     except FileError as error:
         if unreadable == "error":
             raise
