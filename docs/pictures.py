@@ -15,7 +15,7 @@ from PIL import Image
 
 from eigenkit.images import Descriptor, ImageAnnotator, Plan, make_shapes
 from eigenkit.images.descriptors import THESIS
-from eigenkit.images.descriptors.frame import Frame, grid
+from eigenkit.images.descriptors.frame import Frame, canny, grid
 from eigenkit.images.descriptors.local import (
     cells,
     complex_filters,
@@ -80,7 +80,7 @@ def grids_picture() -> Any:
         axis.imshow(image)
         axis.plot(*grid(frame.size, r).T, ".", color="black", markersize=3)
         axis.set_title(f"grid of radius {r}", fontsize=8)
-    axes[2].imshow(frame.edges(R) > 0, cmap="gray_r")
+    axes[2].imshow(canny(frame.gradient(R)) > 0, cmap="gray_r")
     axes[2].set_title("edges (shape_context)", fontsize=8)
     energy = Descriptor("gabor-fine").transform([image])[0].reshape(24, 6, 18).sum(axis=0)
     axes[3].imshow(energy, cmap="magma", aspect="auto")

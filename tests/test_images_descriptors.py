@@ -13,10 +13,9 @@ from eigenkit.images.descriptors.frame import (
     canny,
     gradient,
     grid,
-    offsets,
     orientations,
 )
-from eigenkit.images.descriptors.local import complex_filters, jet, log_polar, soft_cells
+from eigenkit.images.descriptors.local import complex_filters, jet, log_polar, offsets, soft_cells
 from eigenkit.images.descriptors.whole import gabor_bank
 
 DIMENSIONS = {

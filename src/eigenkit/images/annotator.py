@@ -10,19 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.images.checks import (
-    check_groups,
-    check_sets,
-    check_settings,
-    check_size,
-    check_terms,
-    check_vectors,
-    name_new_views,
-)
+from eigenkit.images import checks, weights
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Cache, Tell, Vectors, common_size, extract, fitted, subset
-from eigenkit.images.files import ImageSet, small_pictures, tell_names
+from eigenkit.images.files import ImageSet, Sets, small_pictures, tell_names
 from eigenkit.images.kernels import Places, Plan, fit_kernels, plans_of
 from eigenkit.images.ridge import Committee, probabilities, with_second
 from eigenkit.images.term_reports import (
@@ -31,18 +23,6 @@ from eigenkit.images.term_reports import (
     term_reports,
     thresholds,
     unlearned_terms,
-)
-from eigenkit.images.weights import (
-    Trial,
-    choose_kernels,
-    fit_judged,
-    fold_trials,
-    groups_of,
-    mix,
-    mixed,
-    rows_of_views,
-    unit_diagonal,
-    unseen_trials,
 )
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_jobs, refuse, unchanged_on_error
@@ -185,10 +165,10 @@ class ImageAnnotator(BaseEstimator):
         -------
         self
         """
-        check_settings(self)
-        sets = check_sets(sets)
-        Y, names = check_terms(Y, terms, sets)
-        groups = check_groups(groups, sets)
+        checks.check_settings(self)
+        sets = checks.check_sets(sets)
+        Y, names = checks.check_terms(Y, terms, sets)
+        groups = checks.check_groups(groups, sets)
         with unchanged_on_error(self):
             self._prepare(sets)
             self._descriptors_ = fitted(sets, self._descriptors_, self.size_)
@@ -197,35 +177,33 @@ class ImageAnnotator(BaseEstimator):
         return self
 
     def fit_vectors(
-        self, sets: Sequence[ImageSet], vectors: Vectors, Y: Array, terms: list[str], groups: Any
+        self, sets: Sets, vectors: Vectors, Y: Array, terms: list[str], groups: Any
     ) -> np.ndarray:
         """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
-        check_vectors(vectors)
+        checks.check_vectors(vectors)
         Y_sets = Y[~np.isnan(Y).any(axis=1)]
         self.terms_, self._n_sets_ = terms, (len(sets), len(Y_sets))
         if self.views == "unseen":
-            sets, vectors, Y, groups = rows_of_views(sets, vectors, Y, groups)
+            sets, vectors, Y, groups = weights.rows_of_views(sets, vectors, Y, groups)
         labelled = ~np.isnan(Y).any(axis=1)
         seen = sorted({v for one in sets for v in one.views})
         views: list[str | None] = [None]
         if len(seen) > 1 and self.views in (True, "auto"):
             views = [*seen] if self.views is True else [None, *seen]
-        seed, places = int(self.random_state), self._places()
-        self._kernels_, K = fit_kernels(
-            self._plans(), views, sets, vectors, places, seed, self.progress
-        )
+        plans, places, seed = self._plans(), self._places(), int(self.random_state)
+        self._kernels_, K = fit_kernels(plans, views, sets, vectors, places, seed, self.progress)
         K = K[:, labelled][:, :, labelled]
         self._labelled_ = np.flatnonzero(labelled)
         self._Y_ = Y[labelled].astype(np.int8)
         self.set_names_ = [one.name for one in sets]
         self._thumbnails_ = small_pictures(sets, self.size_)
         self._groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        groups = groups_of(groups, labelled)
+        groups = weights.groups_of(groups, labelled)
         unseen = None
         if self.views == "unseen":
             rows = self._labelled_
             own, known = [sets[int(i)] for i in rows], subset(vectors, rows)
-            unseen = unseen_trials(self._plans(), places, own, known, Y[rows], groups, seed)
+            unseen = weights.unseen_trials(plans, places, own, known, Y[rows], groups, seed)
         self._fit_weights(K, Y_sets, groups, unseen)
         return K
 
@@ -237,10 +215,10 @@ class ImageAnnotator(BaseEstimator):
         needed = {kernel.plan.descriptor for kernel in self._kernels_}
         self._descriptors_ = [d for d in self._descriptors_ if d.name in needed]
 
-    def _prepare(self, sets: Sequence[ImageSet]) -> None:
+    def _prepare(self, sets: Sets) -> None:
         """The size of images, and the descriptors before they have learned anything."""
         own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
-        self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
+        self.size_ = checks.check_size(self.size) if self.size is not None else common_size(sets)
         plans = self._plans()
         small = [plan.name for plan in asked if plan not in plans]
         shape = f"{self.size_[0]} x {self.size_[1]} pixels"
@@ -259,23 +237,23 @@ class ImageAnnotator(BaseEstimator):
         return plans_of(self.kernels, self.descriptors, self.size_)
 
     def _fit_weights(
-        self, K: np.ndarray, Y_sets: Array, groups: Any, unseen: list[Trial] | None
+        self, K: np.ndarray, Y_sets: Array, groups: Any, unseen: list[weights.Trial] | None
     ) -> None:
-        Y = self._Y_.astype(np.float64)
+        Y, seed = self._Y_.astype(np.float64), int(self.random_state)
         learnable = is_learnable(Y_sets)
         if not learnable.any():
             raise ValueError("no term is carried by two sets and missing from another.")
-        chosen, self.weights_scores_ = choose_kernels(
+        known = Y[:, learnable]
+        chosen, self.weights_scores_ = weights.choose_kernels(
             self.kernels,
             self.weights,
             self._kernels_,
-            lambda: unseen or fold_trials(K, Y[:, learnable], int(self.random_state), groups),
+            lambda: unseen or weights.fold_trials(K, known, seed, groups),
         )
         self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
-        self._base_, self._thetas_ = chosen.base, chosen.thetas(K, Y[:, learnable])
-        own = np.array([np.diagonal(k) for k in K], dtype=np.float64)
-        self._own_ = self._thetas_ @ own
-        fitted = fit_judged(K, self._thetas_, Y, groups, int(self.random_state), unseen)
+        self._base_, self._thetas_ = chosen.base, chosen.thetas(K, known)
+        self._own_ = self._thetas_ @ np.array([np.diagonal(k) for k in K], dtype=np.float64)
+        fitted = weights.fit_judged(K, self._thetas_, Y, groups, seed, unseen)
         shares = fitted.counts @ self._thetas_
         self.weights_ = {k.name: float(t) for k, t in zip(self._kernels_, shares, strict=True)}
         self._keep(fitted, Y, Y_sets)
@@ -294,7 +272,7 @@ class ImageAnnotator(BaseEstimator):
         usual = np.where(Y_sets.all(axis=0), -NEVER, NEVER)
         self.thresholds_ = np.where(is_learnable(Y_sets), thresholds(Y, held_out), usual)
         self.term_reports_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
-        self.few_ = few_terms(self.terms_, support, len(Y_sets))
+        self.few_ = few_terms(self.term_reports_, len(Y_sets))
         chosen = held_out > self.thresholds_
         self.unlearned_ = unlearned_terms(self.term_reports_, chosen, len(Y_sets))
 
@@ -303,23 +281,23 @@ class ImageAnnotator(BaseEstimator):
     def kernel_rows(self, sets: Sequence[ImageSet]) -> Array:
         """The mixed kernel between new sets and the labelled ones, with a unit diagonal."""
         check_is_fitted(self)
-        sets = check_sets(sets)
-        K, own = self._each_kernel(sets, self._vectors(sets))
-        return self._rows(K, own, 0)
+        sets = checks.check_sets(sets)
+        return self._rows(*self._each_kernel(sets, self._vectors(sets)), 0)
 
     def _rows(self, K: Array, own: Array, member: int) -> Array:
         theta = self._thetas_[member]
-        return unit_diagonal(mix(K, theta), theta @ own, self._own_[member])
+        return weights.unit_diagonal(weights.mix(K, theta), theta @ own, self._own_[member])
 
     def training_kernel(self, member: int = 0) -> Array:
         """The mixed kernel between the labelled sets, from what is kept of them."""
         labelled, theta = np.ix_(self._labelled_, self._labelled_), self._thetas_[member]
         used = [kernel for kernel, t in zip(self._kernels_, theta, strict=True) if t]
-        return mixed(np.array([k.kernel_of_fit()[labelled] for k in used]), theta[theta != 0])
+        K = np.array([kernel.kernel_of_fit()[labelled] for kernel in used])
+        return weights.mixed(K, theta[theta != 0])
 
-    def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
+    def _each_kernel(self, sets: Sets, vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
-        name_new_views(sets, {kernel.view for kernel in self._kernels_})
+        checks.name_new_views(sets, {kernel.view for kernel in self._kernels_})
         kernels, labelled, at = self._kernels_, self._labelled_, self._places()
         K = np.array([kernel.transform(sets, vectors, at)[:, labelled] for kernel in kernels])
         own = np.array(
@@ -338,7 +316,7 @@ class ImageAnnotator(BaseEstimator):
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
         """Log-odds of terms; those above ``thresholds_`` are predicted."""
         check_is_fitted(self)
-        sets = check_sets(sets)
+        sets = checks.check_sets(sets)
         return self._scores(*self._each_kernel(sets, self._vectors(sets)))
 
     def _scores(self, K: Array, own: Array) -> Array:
@@ -369,19 +347,16 @@ class ImageAnnotator(BaseEstimator):
         Explanation
         """
         check_is_fitted(self)
-        (one,) = check_sets([one])
+        (one,) = checks.check_sets([one])
         return Explainer(self)(one)
 
-    def _vectors(
-        self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
-    ) -> Vectors:
+    def _vectors(self, sets: Sets, descriptors: Sequence[Descriptor] | None = None) -> Vectors:
         check_jobs("n_jobs", self.n_jobs)
         if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
             refuse("cache", self.cache, "a folder, or None")
-        cache = None if self.cache is None else Cache(self.cache)
+        kept = None if self.cache is None else Cache(self.cache)
         wanted = self._descriptors_ if descriptors is None else descriptors
-        run: Any = {"n_jobs": self.n_jobs, "tell": self.progress}
-        return extract(sets, wanted, self.size_, cache=cache, **run)
+        return extract(sets, wanted, self.size_, cache=kept, n_jobs=self.n_jobs, tell=self.progress)
 
     def _places(self) -> Places:
         return {d.name: d.places(self.size_) for d in self._descriptors_}

@@ -15,7 +15,7 @@ from eigenkit.exceptions import ImageWarning
 from eigenkit.files._common import composed
 from eigenkit.images.descriptors import check_once
 from eigenkit.images.extraction import Vectors
-from eigenkit.images.files import ImageSet, view_in_words
+from eigenkit.images.files import ImageSet, Sets, view_in_words
 from eigenkit.images.weights import WEIGHTS
 from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import check_choice, check_seed, counted, refuse, shown
@@ -57,7 +57,7 @@ def check_vectors(vectors: Vectors) -> None:
             raise ValueError(f"descriptor {name!r} gave no vector for any image: leave it out.")
 
 
-def check_groups(groups: Any, sets: Sequence[ImageSet]) -> Any:
+def check_groups(groups: Any, sets: Sets) -> Any:
     """A number for every set, the same for those of one group; none without groups."""
     if groups is None:
         return None
@@ -68,7 +68,7 @@ def check_groups(groups: Any, sets: Sequence[ImageSet]) -> Any:
     return numbers
 
 
-def by_name(what: str, given: Any, sets: Sequence[ImageSet]) -> Any:
+def by_name(what: str, given: Any, sets: Sets) -> Any:
     """A frame or series in the order of the sets, where its index has names; others as they are."""
     index = list(given.index) if hasattr(given, "iloc") else []
     if not index or not all(isinstance(name, str) for name in index):
@@ -85,9 +85,7 @@ def by_name(what: str, given: Any, sets: Sequence[ImageSet]) -> Any:
     return given.iloc[[place[one.name] for one in sets]]
 
 
-def check_terms(
-    Y: Any, terms: Sequence[str] | None, sets: Sequence[ImageSet]
-) -> tuple[Array, list[str]]:
+def check_terms(Y: Any, terms: Sequence[str] | None, sets: Sets) -> tuple[Array, list[str]]:
     """Y as numbers 0, 1 and rows of NaN, and the names of its columns; sets have a name each."""
     check_once("sets", [one.name for one in sets])
     if terms is None and hasattr(Y, "columns"):
@@ -121,12 +119,10 @@ def check_terms(
     return given, names
 
 
-def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
+def name_new_views(sets: Sets, known: set[str | None]) -> None:
     """Warn of a view that no training set has: it is compared with nothing within its view."""
-    if known == {None}:
-        return
     new = [(one.name, view) for one in sets for view in one.views if view not in known]
-    if new:
+    if new and known != {None}:
         n, (name, view) = len({name for name, _ in new}), new[0]
         warnings.warn(
             f"views that no training set shows are in {n} of {counted(len(sets), 'set')}, such as "

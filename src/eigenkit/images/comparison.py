@@ -20,12 +20,12 @@ from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Tell, Vectors, fitted, in_cache, subset
-from eigenkit.images.files import ImageSet
+from eigenkit.images.files import ImageSet, Sets
 from eigenkit.images.fitted import load_annotator, save_annotator
 from eigenkit.images.kernels import choices
 from eigenkit.images.rivals import CHOSEN, FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.term_reports import measures
-from eigenkit.images.weights import folds_of, groups_of, views_apart
+from eigenkit.images.weights import folds_of, groups_of, rows_of_views
 from eigenkit.models import versions
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice
@@ -131,8 +131,7 @@ def compare(
     Y, names = check_terms(Y, terms, sets)
     groups = check_groups(groups, sets)
     if annotator is not None and annotator.views == "unseen":
-        sets, of = views_apart(sets)
-        Y, groups = Y[of], of if groups is None else groups[of]
+        sets, _, Y, groups = rows_of_views(sets, {}, Y, groups)
     labelled = np.flatnonzero(~np.isnan(Y).any(axis=1))
     known_groups: Any = None if groups is None else groups[labelled]
     most = len(labelled) if groups is None else len(np.unique(known_groups))
@@ -175,10 +174,8 @@ def _folds(
     task: _Task, labelled: np.ndarray, cv: int, progress: Tell
 ) -> Iterator[tuple[ImageAnnotator, np.ndarray, Figures]]:
     """Model, test rows and figures of every fold; those that a run before has finished are kept."""
-    key = comparison_key(
-        task.sets, task.Y, task.base, task.terms, task.groups, cv, task.seed, task.rivals
-    )
-    kept = FinishedFolds(task.base, key)
+    settings = task.terms, task.groups, cv, task.seed, task.rivals
+    kept = FinishedFolds(task.base, comparison_key(task.sets, task.Y, task.base, *settings))
     own = None if task.groups is None else task.groups[labelled]
     for number, (train, test) in enumerate(folds_of(task.Y[labelled], own, cv, task.seed)):
         fold = kept.get(number)
@@ -209,7 +206,7 @@ def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAn
     model._descriptors_ = fitted(inside, task.base._descriptors_, model.size_)
     vectors = {**task.vectors, **learned_vectors(model, task.sets)}
     start = time.monotonic()
-    fold = _fold(task, model, vectors, given, train, test)
+    fold = _fold(task, model, vectors, given, test)
     took = time.monotonic() - start
     found: Figures = {"measures": {}, "seconds": {}}
     for name in task.rivals:
@@ -223,14 +220,10 @@ def _measured(task: _Task, train: np.ndarray, test: np.ndarray) -> tuple[ImageAn
 
 
 def _fold(
-    task: _Task,
-    model: ImageAnnotator,
-    vectors: Vectors,
-    given: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
+    task: _Task, model: ImageAnnotator, vectors: Vectors, given: np.ndarray, test: np.ndarray
 ) -> Fold:
     """Kernels learned from the given sets: those of the training side, labelled or not."""
+    train = given[~np.isnan(task.Y[given]).any(axis=1)]
     inside, outside = ([task.sets[int(i)] for i in rows] for rows in (given, test))
     groups = None if task.groups is None else task.groups[given]
     K = model.fit_vectors(inside, subset(vectors, given), task.Y[given], task.terms, groups)
@@ -256,7 +249,7 @@ def _ranked(names: Sequence[str], folds: Sequence[Figures]) -> list[Row]:
     return sorted(rows, key=lambda row: -float(row.quality.mean()))
 
 
-def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
+def _vectors(base: ImageAnnotator, sets: Sets) -> Vectors:
     """Those that are the same in all folds, also those of the plain machines."""
     base._prepare(sets)
     wanted = {d.name: d for d in base._descriptors_ if not d.learns}
@@ -264,7 +257,7 @@ def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
     return base._vectors(sets, [*wanted.values()])
 
 
-def learned_vectors(model: ImageAnnotator, sets: Sequence[ImageSet]) -> Vectors:
+def learned_vectors(model: ImageAnnotator, sets: Sets) -> Vectors:
     """Those of descriptors that have learned from the training sets of a model."""
     learned = [d for d in model._descriptors_ if d.learns]
     return model._vectors(sets, learned) if learned else {}
@@ -282,8 +275,7 @@ class FinishedFolds:
 
     def __init__(self, annotator: ImageAnnotator, key: str) -> None:
         self.given = annotator.descriptors
-        own = any(d.function is not None for d in self.given)
-        keeps = annotator.cache is not None and not own
+        keeps = annotator.cache is not None and not any(d.function is not None for d in self.given)
         self.folder = Path(annotator.cache) / "folds" / key if keeps else None
 
     def get(self, number: int) -> tuple[ImageAnnotator, Figures] | None:
@@ -312,9 +304,7 @@ class FinishedFolds:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def comparison_key(
-    sets: Sequence[ImageSet], Y: Array, annotator: ImageAnnotator, *settings: Any
-) -> str:
+def comparison_key(sets: Sets, Y: Array, annotator: ImageAnnotator, *settings: Any) -> str:
     """A hash of pictures, terms, parameters, settings, versions and the code itself."""
     params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
     pictures = [(one.name, [(p.digest, p.view) for p in one.pictures]) for one in sets]
@@ -354,8 +344,7 @@ def verdict(comparison: Comparison) -> str:
     text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
     if comparison.level:
         text += f" Cannot be told apart from it on these folds: {'; '.join(comparison.level)}."
-    measured = comparison.held_out[0][0]
-    return f"{text} {advice([row.name for row in comparison.rows], measured)}"
+    return f"{text} {advice([row.name for row in comparison.rows], comparison.held_out[0][0])}"
 
 
 def advice(names: Sequence[str], measured: ImageAnnotator) -> str:

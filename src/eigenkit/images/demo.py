@@ -22,12 +22,10 @@ N_TRAIN, N_TEST, SIZE = 120, 40, (96, 96)
 def run(folder: Path, random_state: int = 0, tell: Tell = None) -> dict[str, Any]:
     """Draw, learn, keep, annotate and show; what was found, and where it is."""
     (folder / "new").mkdir(parents=True, exist_ok=True)
-    drawn, drawn_new = (
-        make_shapes(n, size=SIZE[0], random_state=random_state + i)
-        for i, n in enumerate((N_TRAIN, N_TEST))
-    )
+    drawn = make_shapes(N_TRAIN, size=SIZE[0], random_state=random_state)
+    drawn_new = make_shapes(N_TEST, size=SIZE[0], random_state=random_state + 1)
     labels, new_labels = write_folder(*drawn, folder), write_folder(*drawn_new, folder / "new")
-    sets, new = (read_sets(labels.parent / "images") for labels in (labels, new_labels))
+    sets, new = read_sets(folder / "images"), read_sets(folder / "new" / "images")
     Y, terms = read_labels(labels, sets)
     # Kernels between sets with equal weights: a pyramid is among them, which shows where it looks.
     how: Any = {"weights": "equal", "random_state": random_state, "progress": tell}
@@ -38,8 +36,7 @@ def run(folder: Path, random_state: int = 0, tell: Tell = None) -> dict[str, Any
     given, _ = read_labels(new_labels, new)
     record = predicted_record(again, new, "Shapes annotated", given)
     page = write_page(record, folder / "shapes.html")
-    S = again.decision_function(new)
-    reports = term_reports(terms, given, S, again.thresholds_)
+    reports = term_reports(terms, given, again.decision_function(new), again.thresholds_)
     return {
         "n_train": len(sets),
         "n_test": len(new),

@@ -9,9 +9,9 @@ point of an image has its part, and so has it in the score (``sharing`` in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -146,8 +146,8 @@ class Explainer:
         pieces = (self._of_kernel(j, one, vectors, each[j]) for j in self.by_points)
         return list(chain.from_iterable(pieces))
 
-    def _of_kernel(self, j: int, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
-        kernel, found = self.model._kernels_[j], []
+    def _of_kernel(self, j: int, one: ImageSet, vectors: Vectors, A: Array) -> Iterator[Evidence]:
+        kernel = self.model._kernels_[j]
         (descriptor,) = (d for d in self.descriptors if d.name == kernel.plan.descriptor)
         places = descriptor.places(self.model.size_)
         shown = [i for i, p in enumerate(one.pictures) if kernel.view in (None, p.view)]
@@ -156,8 +156,7 @@ class Explainer:
         shares = self.by_points[j](np.vstack(points), A) if points else np.zeros((0, 0))
         for i, part in zip(shown, points, strict=True):
             piece, shares = shares[: len(part)], shares[len(part) :]
-            found.append(Evidence(i, kernel.name, descriptor.radius, places, piece))
-        return found
+            yield Evidence(i, kernel.name, descriptor.radius, places, piece)
 
 
 def _coefficients(model: Any, own: Array, A: Array) -> Array:
@@ -174,8 +173,6 @@ def _coefficients(model: Any, own: Array, A: Array) -> Array:
 def nearest_sets(model: Any, similarity: Array) -> list[tuple[str, float, list[str]]]:
     """The labelled sets that a row of the mixed kernel says are most alike."""
     order = np.argsort(-similarity, kind="stable")[:NEIGHBOURS]
-    found = []
-    for i in order:
-        carried = [t for t, has in zip(model.terms_, model._Y_[i], strict=True) if has]
-        found.append((model.set_names_[model._labelled_[i]], float(similarity[i]), carried))
-    return found
+    names = [model.set_names_[i] for i in model._labelled_[order]]
+    carried = [list(compress(model.terms_, model._Y_[i])) for i in order]
+    return list(zip(names, similarity[order].tolist(), carried, strict=True))

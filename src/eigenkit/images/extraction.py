@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from joblib import Parallel, delayed
 from eigenkit.files import FileError, atomic
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor
 from eigenkit.images.descriptors.frame import Frame
-from eigenkit.images.files import ImageSet, Picture
+from eigenkit.images.files import Picture, Sets, digest
 from eigenkit.models._blocks import Place, Scratch
 from eigenkit.models._container import read_container, write_container
 from eigenkit.numerics.linalg import Array
@@ -39,7 +38,7 @@ def watched(step: str, items: Iterable[T], total: int, tell: Tell) -> Iterator[T
 
 
 def extract(
-    sets: Sequence[ImageSet],
+    sets: Sets,
     descriptors: Sequence[Descriptor],
     size: tuple[int, int],
     *,
@@ -60,8 +59,7 @@ def extract(
     computed = watched("descriptors", parallel(work), len(unique), tell)
     for picture, vectors in zip(unique, computed, strict=True):
         for name, file in files.items():
-            place = file.put(vectors[name].astype(np.float32, copy=False))
-            places[name][picture.digest] = place
+            place = places[name][picture.digest] = file.put(np.asarray(vectors[name], np.float32))
             first = next(iter(places[name].values()))
             if first.shape[1] != place.shape[1]:
                 raise ValueError(
@@ -81,7 +79,7 @@ def subset(vectors: Vectors, rows: Iterable[int]) -> Vectors:
 
 
 def fitted(
-    sets: Sequence[ImageSet], descriptors: Sequence[Descriptor], size: tuple[int, int]
+    sets: Sets, descriptors: Sequence[Descriptor], size: tuple[int, int]
 ) -> list[Descriptor]:
     """The descriptors, those that learn having seen some of the images."""
     if not any(d.learns for d in descriptors):
@@ -93,10 +91,7 @@ def fitted(
 
 
 def _vectors(
-    picture: Picture,
-    descriptors: Sequence[Descriptor],
-    size: tuple[int, int],
-    cache: Cache | None,
+    picture: Picture, descriptors: Sequence[Descriptor], size: tuple[int, int], cache: Cache | None
 ) -> dict[str, Array]:
     known = cache.get(picture.digest, size) if cache else {}
     found = {d.name: known[d.key] for d in descriptors if d.function is None and d.key in known}
@@ -112,7 +107,7 @@ def _vectors(
     return found
 
 
-def common_size(sets: Sequence[ImageSet]) -> tuple[int, int]:
+def common_size(sets: Sets) -> tuple[int, int]:
     """Height and width that suit most images: the median shape, its shorter side 128 pixels."""
     pictures = [picture for one in sets for picture in one.pictures]
     shapes = np.array([p.shape for p in pictures[:: max(1, len(pictures) // 200)]], dtype=float)
@@ -155,26 +150,25 @@ class Cache:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def get(self, digest: str, size: tuple[int, int]) -> dict[str, Array]:
-        """All vectors that are kept of an image."""
+    def get(self, picture: str, size: tuple[int, int]) -> dict[str, Array]:
+        """All vectors that are kept of an image, by its digest."""
         try:
-            names, arrays = read_container(str(self._place(digest, size)), _MOST_CACHED)
+            names, arrays = read_container(str(self._place(picture, size)), _MOST_CACHED)
         except (FileError, OSError):  # not there, or damaged
             return {}
         if not isinstance(names, list) or len(names) != len(arrays):
             return {}
         return {str(name): array for name, array in zip(names, arrays, strict=True)}
 
-    def put(self, digest: str, size: tuple[int, int], vectors: Mapping[str, Array]) -> None:
+    def put(self, picture: str, size: tuple[int, int], vectors: Mapping[str, Array]) -> None:
         """Add vectors of an image to those that are known."""
-        place = self._place(digest, size)
-        together = {**self.get(digest, size), **vectors}
-        arrays = [np.asarray(array) for array in together.values()]
+        place = self._place(picture, size)
+        together = {**self.get(picture, size), **vectors}
         with in_cache(self.folder):
             place.parent.mkdir(parents=True, exist_ok=True)
             with atomic(place) as stream:
-                write_container(stream, list(together), arrays)
+                write_container(stream, list(together), list(together.values()))
 
-    def _place(self, digest: str, size: tuple[int, int]) -> Path:
-        name = hashlib.sha256(f"{digest}/{size[0]}x{size[1]}".encode()).hexdigest()
+    def _place(self, picture: str, size: tuple[int, int]) -> Path:
+        name = digest(f"{picture}/{size[0]}x{size[1]}".encode())
         return self.folder / name[:2] / f"{name[2:]}.ek"

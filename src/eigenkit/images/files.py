@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,6 @@ from eigenkit.shell import shown
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP")  # by content; no other decoder is ever run
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 200_000_000
-
-Pixels = np.ndarray  # (height, width, 3), unsigned bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Picture:
     array: np.ndarray | None = field(default=None, repr=False)
     max_pixels: int = MAX_PIXELS
 
-    def pixels(self, size: tuple[int, int] | None = None) -> Pixels:
+    def pixels(self, size: tuple[int, int] | None = None) -> np.ndarray:
         """Red, green and blue as unsigned bytes, brought to (height, width)."""
         if self.array is not None:
             image = pillow().fromarray(self.array)
@@ -123,12 +122,14 @@ class ImageSet:
         shows = list(views) if views is not None else [""] * len(images)
         if len(shows) != len(images):
             raise ValueError(f"set {shown(name)} has {len(images)} images and {len(shows)} views.")
-        hashes = [digest(image.tobytes() + repr(image.shape).encode()) for image in images]
-        pictures = (
-            Picture(str(i), composed(str(view)), known, None, image)
-            for i, (view, known, image) in enumerate(zip(shows, hashes, images, strict=True))
-        )
+        pictures = []
+        for i, (view, image) in enumerate(zip(shows, images, strict=True)):
+            known = digest(image.tobytes() + repr(image.shape).encode())
+            pictures.append(Picture(str(i), composed(str(view)), known, None, image))
         return cls(composed(str(name)), tuple(pictures))
+
+
+Sets = Sequence[ImageSet]
 
 
 def _from_array(name: str, i: int, array: Any) -> np.ndarray:
@@ -156,12 +157,17 @@ def view_in_words(view: str) -> str:
     return view or "no view"
 
 
+def readable(name: str) -> str:
+    """A file name as text that every output can hold, with composed letters."""
+    return composed(os.fsencode(name).decode("utf-8", "replace"))
+
+
 def digest(content: bytes) -> str:
     """What tells a picture from others."""
     return hashlib.sha256(content).hexdigest()
 
 
-def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarray:
+def small_pictures(sets: Sets, size: tuple[int, int]) -> np.ndarray:
     """The first picture of every set, small: what a page shows of the sets seen in fit."""
     scale = 48 / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
@@ -171,12 +177,9 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarra
 def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
     """Warn about things, if there are any: how many, and the names of some."""
     if names:
-        warnings.warn(
-            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
-            + (" and more" if len(names) > 5 else ""),
-            ImageWarning,
-            stacklevel=stacklevel,
-        )
+        more = " and more" if len(names) > 5 else ""
+        text = f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}{more}"
+        warnings.warn(text, ImageWarning, stacklevel=stacklevel)
 
 
 # -- decoding ---------------------------------------------------------------------------
@@ -207,9 +210,8 @@ def guarded(path: Path | None) -> Iterator[None]:
         reason = " ".join(str(error).split())[:100] or kind
         if kind == "UnidentifiedImageError":
             reason = "it is not a PNG, JPEG, TIFF or WebP file"
-        raise FileError(
-            path, f"it cannot be read as an image ({reason}): repair or remove it."
-        ) from error
+        message = f"it cannot be read as an image ({reason}): repair or remove it."
+        raise FileError(path, message) from error
 
 
 def too_large(path: Any, what: str, limit: int) -> FileError:
@@ -241,18 +243,12 @@ def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
         clear = upright.info.get("transparency")
         if has_16 and isinstance(clear, tuple):  # given as its pixels are in the file
             upright.info["transparency"] = tuple(value // 256 for value in clear)
-        found = upright
         if "A" in upright.getbands() or "transparency" in upright.info:
             seen = upright.convert("RGBA")
-            found = pillow().alpha_composite(pillow().new("RGBA", seen.size, "white"), seen)
-        found = found.convert("RGB")
+            upright = pillow().alpha_composite(pillow().new("RGBA", seen.size, "white"), seen)
+        found = upright.convert("RGB")
         found.info["bits"] = 16 if has_16 else 8
         return found
-
-
-def is_deep(image: Any) -> bool:
-    """Whether numbers of an image have more than 8 bits in its file."""
-    return _is_one_number(image) or _has_16(image)
 
 
 def _is_one_number(image: Any) -> bool:
@@ -288,6 +284,22 @@ def _from_numbers(path: Path | None, image: Any, has_16: bool) -> Any:
     found.info["bits"] = 16 if deep else 8
     found.info["largest"] = int(top) >> 8
     return found
+
+
+def look_at(path: Path, view: str, max_pixels: int, *, whole: bool) -> tuple[Picture, bool]:
+    """A file with a sound header (and pixels, if ``whole``), and whether it is nearly black.
+
+    Of those with more than 8 bits, the pixels are looked at in any case.
+    """
+    content, dark = content_of(path), False
+    with guarded(path):
+        image = opened(path, content, max_pixels)
+        deep = _is_one_number(image) or _has_16(image)
+    if deep or whole:
+        image = decode(path, content, max_pixels)
+        largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
+        dark = image.info.get("bits") == 16 and largest < 4096 // 256
+    return Picture(readable(path.name), view, digest(content), path, None, max_pixels), dark
 
 
 def content_of(path: Path | None) -> bytes:

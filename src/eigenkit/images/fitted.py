@@ -19,15 +19,7 @@ from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.checks import check_sets
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor, check_own
 from eigenkit.images.files import ImageSet
-from eigenkit.models import versions
-from eigenkit.models._container import (
-    TreeError,
-    from_tree,
-    putting_together,
-    read_container,
-    to_tree,
-    write_container,
-)
+from eigenkit.models import _container, versions
 from eigenkit.shell import filled
 
 MAX_BYTES = 4 * 2**30
@@ -73,20 +65,17 @@ def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
     """
     check_is_fitted(model)
     kept = ImageAnnotator()
-    for name, value in {**vars(model), **_NOT_KEPT}.items():
-        setattr(kept, name, value)
+    vars(kept).update({**vars(model), **_NOT_KEPT})
     kept._descriptors_ = [copy(d).set_params(function=None) for d in model._descriptors_]
     arrays: list[np.ndarray] = []
-    tree = {"kind": "images", "model": to_tree(kept, arrays), "versions": versions()}
+    tree = {"kind": "images", "model": _container.to_tree(kept, arrays), "versions": versions()}
     with atomic(os.fspath(path)) as stream:
-        write_container(stream, tree, arrays)
+        _container.write_container(stream, tree, arrays)
 
 
 @described
 def load_annotator(
-    path: str | os.PathLike[str],
-    descriptors: Sequence[Descriptor] = (),
-    max_bytes: int = MAX_BYTES,
+    path: str | os.PathLike[str], descriptors: Sequence[Descriptor] = (), max_bytes: int = MAX_BYTES
 ) -> ImageAnnotator:
     """Read an annotator that :func:`save_annotator` wrote.
 
@@ -105,13 +94,13 @@ def load_annotator(
     {kept}
     """
     name, own = str(os.fspath(path)), check_own(descriptors)
-    tree, arrays = read_container(name, max_bytes)
+    tree, arrays = _container.read_container(name, max_bytes)
     if not isinstance(tree, dict) or tree.get("kind") != "images":
         raise FileError(name, "it is not a model of image sets: use eigenkit predict.")
-    with putting_together(name):
-        model = from_tree(tree.get("model"), arrays)
+    with _container.putting_together(name):
+        model = _container.from_tree(tree.get("model"), arrays)
         if not isinstance(model, ImageAnnotator):
-            raise TreeError("it holds something other than an annotator")
+            raise _container.TreeError("it holds something other than an annotator")
         if not hasattr(model, "unlearned_"):
             raise FileError(name, "an earlier version of eigenkit wrote it: fit it again.")
         for i, d in enumerate(model._descriptors_):
@@ -131,12 +120,12 @@ def _try_out(model: ImageAnnotator) -> None:
     """A blank image goes through: the parts fit together, or this says so."""
     h, w = (int(side) for side in model.size_)
     if not (0 < h <= 4096 and 0 < w <= 4096):
-        raise TreeError("its images have no sensible size")
+        raise _container.TreeError("its images have no sensible size")
     blank = np.full((h, w, 3), 255, dtype=np.uint8)
     view = next((k.view for k in model._kernels_ if k.view is not None), "")
     P = model.predict_proba([ImageSet.from_arrays("blank", [blank], [view])])
     if P.shape != (1, len(model.terms_)) or not np.all(np.isfinite(P)):
-        raise TreeError("it predicts nothing sensible")
+        raise _container.TreeError("it predicts nothing sensible")
 
 
 def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:

@@ -20,18 +20,7 @@ from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
-from eigenkit.images.files import (
-    MAX_PIXELS,
-    ImageSet,
-    Picture,
-    content_of,
-    decode,
-    digest,
-    guarded,
-    is_deep,
-    opened,
-    tell_names,
-)
+from eigenkit.images.files import MAX_PIXELS, ImageSet, Picture, Sets, look_at, readable, tell_names
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_choice, shown
 
@@ -106,26 +95,15 @@ def _checked(
             raise FileError(path, "it is a link that leads out of the folder: copy it instead.")
         if os.path.exists(path) and not os.path.isfile(path):
             raise FileError(path, "it is not a file: remove it.")
-        content = content_of(path)
-        picture = Picture(readable(path.name), view, digest(content), path, None, max_pixels)
-        with guarded(path):
-            deep = is_deep(opened(path, content, max_pixels))
-        if deep or unreadable == "skip":
-            image = decode(path, content, max_pixels)
-            largest = image.info.get("largest", np.asarray(image).max())  # clear pixels are white
-            if image.info.get("bits") == 16 and largest < 4096 // 256:
-                dark.append(picture.name)
+        picture, is_dark = look_at(path, view, max_pixels, whole=unreadable == "skip")
     except FileError as error:
         if unreadable == "error":
             raise
         warnings.warn(f"left out: {error}", ImageWarning, stacklevel=3)
         return None
+    if is_dark:
+        dark.append(picture.name)
     return picture
-
-
-def readable(name: str) -> str:
-    """A file name as text that every output can hold, with composed letters."""
-    return composed(os.fsencode(name).decode("utf-8", "replace"))
 
 
 def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
@@ -243,8 +221,7 @@ def _read_rows(table: Path) -> Rows:
         raise FileError(table, "it is not UTF-8: save it as UTF-8.") from error
     except OSError as error:
         raise FileError(table, f"it cannot be read ({error.strerror}).") from error
-    first = text.split("\n", 1)[0]
-    mark = max(",;\t", key=first.count)
+    mark = max(",;\t", key=text.split("\n", 1)[0].count)
     reader = csv.reader(io.StringIO(text), delimiter=mark)
     try:
         for cells in reader:
@@ -340,9 +317,8 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
         if not name or is_missing(group):
             raise FileError(table, "a row needs a set and a group.", line=line)
         if given.setdefault(name, group) != group:
-            raise FileError(
-                table, f"set {shown(name)} is in the group {shown(given[name])} already.", line=line
-            )
+            message = f"set {shown(name)} is in the group {shown(given[name])} already."
+            raise FileError(table, message, line=line)
     if not given:
         raise FileError(table, "it names no set.")
     _compare_names(table, given, sets, "groups", "have no group and are groups of their own")
@@ -350,7 +326,7 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
 
 
 def _compare_names(
-    table: Path, given: Collection[str], sets: Sequence[ImageSet], rows: str, without: str
+    table: Path, given: Collection[str], sets: Sets, rows: str, without: str
 ) -> None:
     """Compare the sets of a table with those of the folder: none in common is an error."""
     known = {one.name for one in sets}
@@ -367,7 +343,7 @@ def _compare_names(
 
 
 def _from_lists(
-    table: Path, given: Given, sets: Sequence[ImageSet], separator: str | None
+    table: Path, given: Given, sets: Sets, separator: str | None
 ) -> tuple[dict[str, list[bool]], list[str]]:
     text = "".join(cells[0] for _, cells in given.values())
     mark = separator or next((c for c in SEPARATORS if c in text), "|")
@@ -386,9 +362,7 @@ def _from_lists(
     return {name: [term in own for term in terms] for name, own in carried.items()}, terms
 
 
-def read_known(
-    path: str | os.PathLike[str], sets: Sequence[ImageSet], terms: Sequence[str]
-) -> Array:
+def read_known(path: str | os.PathLike[str], sets: Sets, terms: Sequence[str]) -> Array:
     """The terms of sets in a model's order; a note names terms that the model does not know."""
     Y, names = read_labels(path, sets)
     unknown = [name for name in names if name not in terms]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from threading import Event
 from typing import Any, Self
 
@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 
 from eigenkit.images.descriptors import THESIS, Descriptor, check_once, check_own
 from eigenkit.images.extraction import Tell, Vectors
-from eigenkit.images.files import ImageSet, view_in_words
+from eigenkit.images.files import Sets, view_in_words
 from eigenkit.kernels.sets import SET_KERNELS
-from eigenkit.kernels.sets._sets import SAMPLE, sample
+from eigenkit.kernels.sets._sets import SAMPLE, runs, sample
 from eigenkit.numerics.linalg import Array, eigenpairs
 from eigenkit.numerics.threads import thread_map
 from eigenkit.numerics.tolerances import PRODUCTS_RANK_TOL
@@ -209,7 +209,7 @@ class ViewKernel(BaseEstimator):
         name = self.plan.name
         return name if self.view is None else f"{name}, {view_in_words(self.view)}"
 
-    def fit_transform(self, sets: Sequence[ImageSet], vectors: Vectors, at: Places) -> Array:
+    def fit_transform(self, sets: Sets, vectors: Vectors, at: Places) -> Array:
         """Learn from the sets; the kernel between them."""
         random = np.random.RandomState(self.random_state)
         chosen, places = self._chosen(sets, vectors), at[self.plan.descriptor]
@@ -235,13 +235,13 @@ class ViewKernel(BaseEstimator):
         """The kernel between the sets seen in fit, from what is kept of them."""
         return _masked(self.kernel_.kernel_of_fit(), self.filled_, self.filled_)
 
-    def transform(self, sets: Sequence[ImageSet], vectors: Vectors, at: Places) -> Array:
+    def transform(self, sets: Sets, vectors: Vectors, at: Places) -> Array:
         """The kernel between new sets and those seen in fit."""
         chosen, places = self._chosen(sets, vectors), at[self.plan.descriptor]
         K = [self.kernel_.transform_block(*block) for block in self._blocks(chosen, places)]
         return _masked(np.vstack(K), _filled(chosen), self.filled_)
 
-    def _chosen(self, sets: Sequence[ImageSet], vectors: Vectors) -> list[list[Array]]:
+    def _chosen(self, sets: Sets, vectors: Vectors) -> list[list[Array]]:
         return [
             [v for v, p in zip(own, one.pictures, strict=True) if self.view in (None, p.view)]
             for one, own in zip(sets, vectors[self.plan.descriptor], strict=True)
@@ -250,22 +250,16 @@ class ViewKernel(BaseEstimator):
     def _blocks(
         self, chosen: Sequence[list[Array]], places: Array | None
     ) -> Iterator[tuple[Array, np.ndarray]]:
-        """Points of some sets at a time, and how many each has."""
+        """Points of runs of sets that take about BLOCK_BYTES, and how many each set has."""
         width = len(self.preparation_.mean_)
-        for part in _parts(chosen):
+        size_of = [sum(v.nbytes for v in one) for one in chosen]
+        for start, stop in runs(size_of, BLOCK_BYTES):
+            part = chosen[start:stop]
             pictures = [v for one in part for v in one]
             raw: Any = np.vstack(pictures) if pictures else np.zeros((0, width), dtype=np.float32)
             where = None if places is None else np.tile(places, (len(pictures), 1))
             sizes = np.array([sum(map(len, one)) for one in part])
             yield self.preparation_.transform(raw, where), sizes
-
-
-def _parts(chosen: Sequence[list[Array]]) -> Iterator[Sequence[list[Array]]]:
-    """Runs of sets whose vectors take about BLOCK_BYTES."""
-    ends = np.cumsum([sum(v.nbytes for v in one) for one in chosen])
-    edges = np.flatnonzero(np.diff(ends // BLOCK_BYTES, prepend=0)).tolist()
-    for start, stop in pairwise(sorted({0, *edges, len(chosen)})):
-        yield chosen[start:stop]
 
 
 def _drawn(
@@ -296,7 +290,7 @@ def _masked(K: Array, present: np.ndarray, filled: np.ndarray) -> Array:
 def fit_kernels(
     plans: Sequence[Plan],
     views: Sequence[str | None],
-    sets: Sequence[ImageSet],
+    sets: Sets,
     vectors: Vectors,
     places: Places,
     seed: int,

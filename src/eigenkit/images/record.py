@@ -17,12 +17,14 @@ from eigenkit.images.descriptors import sees
 from eigenkit.images.descriptors.frame import grid
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
 from eigenkit.images.extraction import Tell, Vectors, subset, watched
-from eigenkit.images.files import ImageSet, pillow
+from eigenkit.images.files import ImageSet, Sets, pillow
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.rivals import CHOSEN, PLAIN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
 from eigenkit.images.weights import IN_WORDS, views_apart
 from eigenkit.numerics.linalg import Array
+
+Record = dict[str, Any]  # plain values, of which a page is made
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
@@ -52,23 +54,23 @@ class Reason(NamedTuple):
     """What is shown beside the terms of a set."""
 
     near: list[tuple[str, float, list[str]]]
-    evidence: list[Evidence]  # what is drawn, of the terms that are
+    terms: np.ndarray  # those whose evidence is drawn
+    evidence: list[Evidence]
     parts: list[dict[str, float]]  # for each of these, what kernels add to its log-odds
 
 
-def fitted_record(
-    model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell = None
-) -> dict[str, Any]:
+def fitted_record(model: ImageAnnotator, sets: Sets, title: str, tell: Tell = None) -> Record:
     """The labelled sets of a fitted model, every one predicted without it."""
     if model.views == "unseen":
         sets, _ = views_apart(sets)
     labelled = [sets[int(i)] for i in model._labelled_]
     K = model.training_kernel()
     np.fill_diagonal(K, -np.inf)
-    evidence = _held_out_evidence(model, labelled, _drawn_terms(model, model._held_out_), tell)
+    drawn = _drawn_terms(model, model._held_out_)
+    evidence = _held_out_evidence(model, labelled, drawn, tell)
     reasons = [
-        Reason(nearest_sets(model, row), _placed(pieces, model.size_), _sums(pieces))
-        for row, pieces in zip(K, evidence, strict=True)
+        Reason(nearest_sets(model, row), terms, _placed(pieces, model.size_), _sums(pieces))
+        for row, terms, pieces in zip(K, drawn, evidence, strict=True)
     ]
     unseen = f" For the figures of terms, {UNSEEN}." if model.views == "unseen" else ""
     return {
@@ -88,10 +90,7 @@ def _sums(pieces: Sequence[Evidence]) -> list[dict[str, float]]:
 
 
 def _held_out_evidence(
-    model: ImageAnnotator,
-    labelled: Sequence[ImageSet],
-    shown: np.ndarray,
-    tell: Tell,
+    model: ImageAnnotator, labelled: Sets, shown: np.ndarray, tell: Tell
 ) -> list[list[Evidence]]:
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)
@@ -122,12 +121,8 @@ def _drawn_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
 
 
 def predicted_record(
-    model: ImageAnnotator,
-    sets: Sequence[ImageSet],
-    title: str,
-    Y: Array | None = None,
-    tell: Tell = None,
-) -> dict[str, Any]:
+    model: ImageAnnotator, sets: Sets, title: str, Y: Array | None = None, tell: Tell = None
+) -> Record:
     """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
     given = np.full((len(sets), len(model.terms_)), np.nan) if Y is None else Y
     S, shown = _explained(model, sets, given, None, tell)
@@ -143,7 +138,7 @@ def predicted_record(
     }
 
 
-def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> dict[str, Any]:
+def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> Record:
     """Every set predicted by the model of the fold that it was held out of, and the rivals."""
     rows: dict[int, Any] = {}
     train: dict[str, Any] = {}
@@ -174,12 +169,8 @@ def compared_record(comparison: Comparison, title: str, tell: Tell = None) -> di
 
 
 def _explained(
-    model: ImageAnnotator,
-    sets: Sequence[ImageSet],
-    Y: np.ndarray,
-    vectors: Vectors | None,
-    tell: Tell,
-) -> tuple[Array, dict[str, Any]]:
+    model: ImageAnnotator, sets: Sets, Y: np.ndarray, vectors: Vectors | None, tell: Tell
+) -> tuple[Array, Record]:
     """The scores of sets, and what is shown of them; their vectors may be known already."""
     explainer = Explainer(model)
     found = []
@@ -192,7 +183,7 @@ def _explained(
         evidence = _placed(why.evidence, model.size_)
         drawn = {piece.kernel for piece in evidence}
         parts = [_parts(why, int(j), drawn) for j in terms]
-        reasons.append(Reason(why.neighbours, evidence, parts))
+        reasons.append(Reason(why.neighbours, terms, evidence, parts))
     return S, _sets(model, sets, S, Y, reasons, tell)
 
 
@@ -205,7 +196,7 @@ def _parts(why: Explanation, j: int, drawn: set[str]) -> dict[str, float]:
     return found | ({f"other kernels ({len(rest)})": float(sum(rest))} if rest else {})
 
 
-def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> dict[str, Any]:
+def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> Record:
     """The top of a page: which models the figures come from, and their weights."""
     sizes = [len(model._labelled_) for model in models]
     how = Counter(f"{m.kernels_chosen_}, {IN_WORDS[m.weights_chosen_]}" for m in models)
@@ -236,13 +227,10 @@ def _head(models: Sequence[ImageAnnotator], title: str, what: str) -> dict[str, 
     }
 
 
-def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:
+def _terms(reports: Sequence[TermReport]) -> list[Record]:
     return [
-        {
-            "name": r.term,
-            "support": r.support,
-            **{k: _rounded(getattr(r, k)) for k in ("f1", "precision", "recall", "auc")},
-        }
+        {"name": r.term, "support": r.support}
+        | {k: _rounded(getattr(r, k)) for k in ("f1", "precision", "recall", "auc")}
         for r in reports
     ]
 
@@ -252,23 +240,16 @@ def _rounded(value: float, digits: int = 4) -> float | None:
 
 
 def _sets(
-    model: ImageAnnotator,
-    sets: Sequence[ImageSet],
-    S: Array,
-    Y: np.ndarray,
-    reasons: Sequence[Reason],
-    tell: Tell,
-) -> dict[str, Any]:
-    P = model.probabilities(S)
-    chosen, drawn = model.thresholds_ < S, _drawn_terms(model, S)
+    model: ImageAnnotator, sets: Sets, S: Array, Y: np.ndarray, reasons: list[Reason], tell: Tell
+) -> Record:
+    P, chosen = model.probabilities(S), model.thresholds_ < S
     rows = [
-        _one_set(one, P[i], chosen[i], Y[i], reasons[i], drawn[i])
+        _one_set(one, P[i], chosen[i], Y[i], reasons[i])
         for i, one in enumerate(watched("page", sets, len(sets), tell))
     ]
     place = {t: j for j, t in enumerate(model.terms_)}
     order = {name: i for i, name in enumerate(model.set_names_)}
     near = {name: carried for why in reasons for name, _, carried in why.near}
-    width = model.size_[1]
     return {
         "sets": rows,
         "train": {  # terms and the first picture, small, of training sets that are neighbours
@@ -278,7 +259,7 @@ def _sets(
         "grids": {  # where the points of kernels lie, in thousandths of the sides
             piece.kernel: {
                 "radius": piece.radius,
-                "width": width,
+                "width": model.size_[1],
                 "places": (1000 * np.asarray(piece.places)).round().astype(int).ravel().tolist(),
             }
             for why in reasons
@@ -307,9 +288,7 @@ def _placed(pieces: Sequence[Evidence], size: tuple[int, int]) -> list[Evidence]
     return found
 
 
-def _one_set(
-    one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray, why: Reason, drawn: np.ndarray
-) -> dict[str, Any]:
+def _one_set(one: ImageSet, p: Array, chosen: np.ndarray, y: np.ndarray, why: Reason) -> Record:
     """A set with its terms, and reasons for those that are drawn."""
     known = not np.isnan(y.astype(float)).any()
     shown = np.flatnonzero(chosen | (p >= LIKELY) | (known & (np.nan_to_num(y) > 0)))
@@ -324,15 +303,15 @@ def _one_set(
         "given": [int(j) for j in np.flatnonzero(y)] if known else None,
         "scores": [[int(j), _rounded(p[j], 3), int(chosen[j])] for j in order],
         "near": [[name, round(k, 3)] for name, k, _ in why.near if np.isfinite(k)],
-        "evidence": _shares(why.evidence, drawn),
+        "evidence": _shares(why.evidence, why.terms),
         "parts": {
             int(j): [[name, round(part, 3)] for name, part in parts.items()]
-            for j, parts in zip(drawn, why.parts, strict=False)
+            for j, parts in zip(why.terms, why.parts, strict=False)
         },
     }
 
 
-def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:
+def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[Record]:
     """Parts of the points of the first pictures, as integers up to 100."""
     pieces = [piece for piece in pieces if piece.picture < PICTURES]
     top = max((float(np.abs(piece.shares).max()) for piece in pieces), default=0.0)

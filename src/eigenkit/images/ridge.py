@@ -81,8 +81,8 @@ class Spectrum:
         if groups is not None:
             _, inside, sizes = np.unique(groups, return_inverse=True, return_counts=True)
             order, own = np.argsort(inside, kind="stable"), sizes[np.sort(inside)]
-            for size in np.unique(sizes[sizes > 1]):
-                several.append(order[own == size].reshape(-1, size))
+            together = np.unique(sizes[sizes > 1])
+            several = [order[own == size].reshape(-1, size) for size in together]
         for share, alone in zip(shares, rest, strict=True):
             missed = Y - mean - self.U @ (share[:, None] * along)
             S = np.asarray(Y - missed / alone[:, None])
@@ -267,8 +267,7 @@ class Committee:
 
     def calibrated(self, slopes: Array, offsets: Array) -> Committee:
         """With log-odds that are a line of the present ones."""
-        n = len(self.members)
-        members = tuple(m.calibrated(slopes, offsets / n) for m in self.members)
+        members = tuple(m.calibrated(slopes, offsets / len(self.members)) for m in self.members)
         second = self.second.calibrated(slopes, offsets) if self.second else None
         return Committee(members, slopes * self.held_out + offsets, self.counts, second)
 

@@ -76,8 +76,7 @@ class SvmBank:
         model.fit(self.bank.mix(weights), self.y)
         signed = np.zeros(len(self.y))
         signed[model.support_] = model.dual_coef_[0]
-        squares = self.bank.inner(np.outer(signed, signed))
-        values = np.abs(signed).sum() - squares / 2
+        values = np.abs(signed).sum() - self.bank.inner(np.outer(signed, signed)) / 2
         return float(values @ weights), values
 
 
@@ -133,10 +132,8 @@ def image_wise(fold: Fold) -> Scores:
     of = np.repeat(np.arange(len(own)), own)
     groups = of if fold.groups is None else np.asarray(fold.groups)[of]
     ridge = fit_ridge(K, fold.Y[of], groups)
-    held_out, S = (
-        sums(scores, sizes) / sizes[:, None]
-        for scores, sizes in ((ridge.held_out, own), (ridge.scores(K_new), new))
-    )
+    held_out = sums(ridge.held_out, own) / own[:, None]
+    S = sums(ridge.scores(K_new), new) / new[:, None]
     slopes, offsets = calibrate(fold.Y, held_out)
     return slopes * S + offsets, thresholds(fold.Y, slopes * held_out + offsets)
 

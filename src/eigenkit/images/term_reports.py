@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label, mean_auc, rates_of
+from eigenkit.evaluation.metrics import auc_per_label, mean_auc, mean_known, rates_of
 from eigenkit.images.files import tell_names
 from eigenkit.images.ridge import SAME_SCORE, probabilities
 from eigenkit.numerics.linalg import Array
@@ -43,11 +43,7 @@ class TermReport:
 
 
 def term_reports(
-    terms: Sequence[str],
-    Y: Array,
-    S: Array,
-    thresholds: Array,
-    carried: Array | None = None,
+    terms: Sequence[str], Y: Array, S: Array, thresholds: Array, carried: Array | None = None
 ) -> list[TermReport]:
     """F1, precision, recall and AUC of every term.
 
@@ -59,9 +55,9 @@ def term_reports(
     return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]
 
 
-def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
+def few_terms(reports: Sequence[TermReport], n: int) -> list[str]:
     """Terms that few of n sets carry, or all of them, with a warning."""
-    few = [t for t, m in zip(terms, support, strict=True) if m < FEW or m == n]
+    few = [r.term for r in reports if r.support < FEW or r.support == n]
     what = f"terms with fewer than {FEW} sets or with all of them are learned badly or not at all"
     tell_names(few, what, stacklevel=6)
     return few
@@ -124,7 +120,7 @@ def is_learnable(Y: Array) -> np.ndarray:
 def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:
     """Mean AUC, precision at one, and mean F1 over the terms that occur."""
     f1 = rates_of(Y, thresholds < S)["f1"][Y.any(axis=0)]
-    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if len(f1) else 0.0
+    return mean_auc(Y, S), precision_at_one(Y, S), mean_known(f1, 0.0)
 
 
 def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -22,21 +21,9 @@ import numpy as np
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators.splits import k_fold, splits_of
 from eigenkit.images.extraction import Vectors
-from eigenkit.images.files import ImageSet, view_in_words
-from eigenkit.images.kernels import (
-    Places,
-    Plan,
-    ViewKernel,
-    choices,
-    fit_kernels,
-)
-from eigenkit.images.ridge import (
-    Committee,
-    calibrate,
-    fit_committee,
-    prior_of,
-    without_rounding,
-)
+from eigenkit.images.files import ImageSet, Sets, view_in_words
+from eigenkit.images.kernels import Places, Plan, ViewKernel, choices, fit_kernels
+from eigenkit.images.ridge import Committee, calibrate, fit_committee, prior_of, without_rounding
 from eigenkit.images.term_reports import quality
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import ahead
@@ -100,8 +87,7 @@ class Candidate:
             rows = np.array([self.base, *alone] if len(alone) > 1 else [self.base])
             return np.asarray(rows / rows.sum(axis=1, keepdims=True))
         theta = np.zeros((1, len(K)))
-        some = K if used.all() else K[used]
-        theta[:, used] = kernel_weights(some, Y, self.how, self.base[used])
+        theta[:, used] = kernel_weights(K if used.all() else K[used], Y, self.how, self.base[used])
         return theta
 
 
@@ -172,6 +158,10 @@ class Trial(Kernels):
         committee, rows = self.committee(thetas)
         return committee.scores(rows)
 
+    def judge(self, candidate: Candidate) -> float:
+        """How well the scores of a candidate tell the terms of the new sets."""
+        return quality(self.Y_new, self.scores(candidate.thetas(self.K, self.Y)))
+
 
 def fold_trials(
     K: np.ndarray, Y: Array, seed: int, groups: Any = None, folds: int = 3
@@ -235,37 +225,26 @@ def choose(
     """The candidate of the best mean quality; the first where it is a tie."""
     if len(candidates) == 1:
         return candidates[0], []
-
-    def scored(trial: Trial, candidate: Candidate) -> float:
-        return quality(trial.Y_new, trial.scores(candidate.thetas(trial.K, trial.Y)))
-
-    scores = [[found for _, found in ahead(partial(scored, t), candidates)] for t in trials]
+    scores = [[found for _, found in ahead(trial.judge, candidates)] for trial in trials]
     means = np.mean(scores, axis=0)
     return candidates[int(np.argmax(means))], [float(mean) for mean in means]
 
 
 def choose_kernels(
-    kernels: Any,
-    weights: str,
-    fitted: Sequence[ViewKernel],
-    trials: Callable[[], Iterable[Trial]],
+    kernels: Any, weights: str, fitted: Sequence[ViewKernel], trials: Callable[[], Iterable[Trial]]
 ) -> tuple[Candidate, dict[str, float]]:
     """Which kernels, by their sum with equal weights; their weights; what every choice reaches."""
-    candidates = [
-        Candidate(words, base) for words, base in choices(kernels, fitted, weights).items()
-    ]
+    candidates = [Candidate(*choice) for choice in choices(kernels, fitted, weights).items()]
     best, scores = choose(trials(), candidates)
     asked = CHOICES if weights == "auto" else (weights,)
+    if np.count_nonzero(best.base) <= 1:
+        asked = ("equal",)
     parts = [kernel.plan.name for kernel in fitted]
-    ways = [
-        Candidate(best.kernels, best.base, how, parts)
-        for how in (asked if np.count_nonzero(best.base) > 1 else ("equal",))
-    ]
+    ways = [Candidate(best.kernels, best.base, how, parts) for how in asked]
     chosen, of_ways = choose(trials(), ways)
     found = {c.kernels: x for c, x in zip(candidates, scores, strict=False)}
-    return chosen, found | {
-        f"{way.kernels}, {IN_WORDS[way.how]}": x for way, x in zip(ways, of_ways, strict=False)
-    }
+    words = [f"{way.kernels}, {IN_WORDS[way.how]}" for way in ways]
+    return chosen, found | dict(zip(words, of_ways, strict=False))
 
 
 def groups_of(groups: Any, rows: Any) -> Any:
@@ -287,7 +266,7 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
 # -- new sets with views that no training set shows ---------------------------------------
 
 
-def views_apart(sets: Sequence[ImageSet]) -> tuple[list[ImageSet], np.ndarray]:
+def views_apart(sets: Sets) -> tuple[list[ImageSet], np.ndarray]:
     """Every view of every set as a set of its own, and the place of the set that it is of."""
     parts, of = [], []
     for i, one in enumerate(sets):
@@ -299,7 +278,7 @@ def views_apart(sets: Sequence[ImageSet]) -> tuple[list[ImageSet], np.ndarray]:
 
 
 def rows_of_views(
-    sets: Sequence[ImageSet], vectors: Vectors, Y: Array, groups: Any
+    sets: Sets, vectors: Vectors, Y: Array, groups: Any
 ) -> tuple[list[ImageSet], Vectors, Array, np.ndarray]:
     """Every view of every set as a row; those of one set are of one group."""
     parts, of = views_apart(sets)
@@ -308,7 +287,7 @@ def rows_of_views(
 
 
 def _of_views(
-    sets: Sequence[ImageSet], vectors: Vectors, rows: Sequence[tuple[int, Sequence[str]]]
+    sets: Sets, vectors: Vectors, rows: Sequence[tuple[int, Sequence[str]]]
 ) -> tuple[list[ImageSet], Vectors]:
     """The pictures of some views, and their vectors, for rows of the place of a set and views."""
     kept = [(i, [p.view in views for p in sets[i].pictures]) for i, views in rows]
@@ -321,7 +300,7 @@ def _of_views(
 def unseen_trials(
     plans: Sequence[Plan],
     places: Places,
-    sets: Sequence[ImageSet],
+    sets: Sets,
     vectors: Vectors,
     Y: Array,
     groups: Any,
@@ -338,10 +317,8 @@ def unseen_trials(
     for view in seen:
         others = [other for other in seen if other != view]
         for train, check in folds_of(Y, groups, 2, seed):
-            train, check = (
-                np.array([i for i in rows if set(sets[i].views) & set(views)], dtype=np.intp)
-                for rows, views in ((train, others), (check, [view]))
-            )
+            train = np.array([i for i in train if set(sets[i].views) - {view}], dtype=np.intp)
+            check = np.array([i for i in check if view in sets[i].views], dtype=np.intp)
             if not (len(train) and len(check)):
                 continue
             inside = _of_views(sets, vectors, [(i, others) for i in train])

@@ -33,26 +33,16 @@ from eigenkit.data import as_dense, check_size, shifted
 from eigenkit.numerics.linalg import Array, power_of_two, real_numbers
 from eigenkit.numerics.tolerances import grain, precision, step
 
-#: The kernels that are known by name, those of scikit-learn.
-KERNELS = (
-    "additive_chi2",
-    "chi2",
-    "cosine",
-    "laplacian",
-    "linear",
-    "poly",
-    "polynomial",
-    "rbf",
-    "sigmoid",
-)
-
 # Squared lengths of samples, times gamma, from which on their rounding would show in exp(-gamma
 # |x - y|^2): then distances are computed from differences.
 FAR = 1e5
 
+# Positive semidefinite by construction, for any parameters.
 _POSITIVE = {"linear", "rbf", "laplacian", "cosine", "chi2", "additive_chi2"}
 _UNIT_DIAGONAL = {"rbf", "laplacian", "chi2"}
 _TRANSLATED = {"linear", "rbf"}
+#: The kernels that are known by name, those of scikit-learn.
+KERNELS = tuple(sorted(_POSITIVE | {"poly", "polynomial", "sigmoid"}))
 
 
 @dataclass(frozen=True)
@@ -116,11 +106,9 @@ class Kernel:
         if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
             return gaussian(X, X if Y is None else Y, self.gamma)
         gamma = None if isinstance(self.gamma, str) else self.gamma
-        named = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        named = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0, "filter_params": True}
         with np.errstate(over="ignore", invalid="ignore"):
-            K = sklearn.metrics.pairwise_kernels(
-                X, Y, metric=self.kernel, filter_params=True, **named
-            )
+            K = sklearn.metrics.pairwise_kernels(X, Y, metric=self.kernel, **named)
         return as_dense(K).astype(np.float64, copy=False)
 
     def diagonal(self, X: Any) -> Array:

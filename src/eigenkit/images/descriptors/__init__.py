@@ -15,9 +15,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from eigenkit.images.descriptors import whole
+from eigenkit.images.descriptors import local, whole
 from eigenkit.images.descriptors.frame import Frame, grid, once, unit
-from eigenkit.images.descriptors.local import DENSE, LOCAL
 from eigenkit.late import look_up
 from eigenkit.numerics.linalg import Array, real_numbers
 from eigenkit.shell import shown
@@ -26,6 +25,8 @@ from eigenkit.shell import shown
 VERSION = 2
 
 RADII = (16, 32)
+# Beside the thesis: on patches that overlap by half.
+DENSE = ("dense_sift", "dense_colours")
 PCA_IMAGES = 100
 
 
@@ -59,7 +60,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def radius(self) -> int | None:
         """The radius of the patches of a local descriptor; None for a global one."""
         kind, _, r = self.name.rpartition("-")
-        patches = kind in {*LOCAL, *DENSE} and r.isdecimal() and self.function is None
+        patches = kind in {*local.LOCAL, *DENSE} and r.isdecimal() and self.function is None
         return int(r) if patches else None
 
     @property
@@ -77,8 +78,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def fit(self, X: Sequence[np.ndarray], y: Any = None) -> Self:
         """Learn the projection of PCA-SIFT from some images; others learn nothing."""
         if self.learns:
-            vectors = [self._compute(Frame(image)) for image in X[:PCA_IMAGES]]
-            V = np.vstack(vectors).astype(np.float64)
+            V = np.vstack([self._compute(Frame(x)) for x in X[:PCA_IMAGES]]).astype(np.float64)
             _, P = np.linalg.eigh(V.T @ V)  # gradients have no preferred sign: no centring
             self.components_ = np.ascontiguousarray(P[:, ::-1][:, :36].T, dtype=np.float32)
         return self
@@ -121,75 +121,57 @@ class Descriptor(TransformerMixin, BaseEstimator):
         return grid(size, self.radius, step) / np.array(size[::-1], dtype=np.float32)
 
 
-THESIS: dict[str, Callable[[Frame], Array]] = {
-    **{f"{name}-{r}": partial(compute, r=r) for name, compute in LOCAL.items() for r in RADII},
-    "gabor-coarse": partial(whole.gabor, rows=2, columns=8),
-    "gabor-fine": partial(whole.gabor, rows=6, columns=18),
-    **{f"pixels-{factor}": partial(whole.pixels, factor=factor) for factor in (2, 4, 8)},
+def _joined(frame: Frame) -> Array:
+    """Global ones side by side, each of unit length: what a plain machine would be given."""
+    names = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
+    return np.hstack([unit(_found(frame, name)) for name in names])
+
+
+# What each computes, and what it looks at in words: those of the thesis, and others.
+Known = dict[str, tuple[Callable[[Frame], Array], str]]
+_THESIS: Known = {
+    **{
+        f"{name}-{r}": (partial(compute, r=r), words)
+        for name, (compute, words) in local.LOCAL.items()
+        for r in RADII
+    },
+    "gabor-coarse": (partial(whole.gabor, rows=2, columns=8), "texture, place by place"),
+    "gabor-fine": (partial(whole.gabor, rows=6, columns=18), "texture, place by place"),
+    "pixels-2": (partial(whole.pixels, factor=2), "brightness, place by place"),
+    "pixels-4": (partial(whole.pixels, factor=4), "brightness, place by place"),
+    "pixels-8": (partial(whole.pixels, factor=8), "brightness, place by place"),
 }
-DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
-    **THESIS,
-    **{f"{name}-16": partial(compute, r=16, step=8) for name, compute in DENSE.items()},
-    "hog-8": partial(whole.hog, cells=8),
-    "hog-4": partial(whole.hog, cells=4),
-    "hog_smooth": partial(whole.hog, cells=4, smooth=1 / 32),
-    "pattern": whole.pattern,
-    "hsv": whole.hsv_histogram,
-    "lab": whole.lab_histogram,
-    "thumbnail": whole.thumbnail,
-    "lbp": whole.lbp,
-    "spectrum": whole.spectrum,
-    "spectrum_edges": whole.spectrum_edges,
-    "spectrum_turned": whole.spectrum_turned,
-    "correlogram": whole.correlogram,
+_KNOWN: Known = {
+    **_THESIS,
+    "dense_sift-16": (partial(local.sift, r=16, step=8), "edges in patches"),
+    "dense_colours-16": (partial(local.colours, r=16, step=8), "colours in patches"),
+    "hog-8": (partial(whole.hog, cells=8), "edges, place by place"),
+    "hog-4": (partial(whole.hog, cells=4), "edges, place by place"),
+    "hog_smooth": (partial(whole.hog, cells=4, smooth=1 / 32), "coarse edges, place by place"),
+    "pattern": (whole.pattern, "dark and bright places"),
+    "hsv": (whole.hsv_histogram, "colours"),
+    "lab": (whole.lab_histogram, "colours"),
+    "thumbnail": (whole.thumbnail, "colours, place by place"),
+    "lbp": (whole.lbp, "fine texture"),
+    "spectrum": (whole.spectrum, "patterns, wherever they are"),
+    "spectrum_edges": (whole.spectrum_edges, "edges, wherever they are"),
+    "spectrum_turned": (whole.spectrum_turned, "patterns, however they are turned"),
+    "correlogram": (whole.correlogram, "spread of colours"),
+    "joined": (_joined, "edges, colours and texture"),
 }
+THESIS = tuple(_THESIS)
+DESCRIPTORS = {name: compute for name, (compute, _) in _KNOWN.items()}
 
 
 @once
 def _found(frame: Frame, name: str) -> Array:
     """A descriptor of an image, which may be a part of another one."""
-    compute = look_up("descriptor", name, DESCRIPTORS)
-    return np.asarray(compute(frame), dtype=np.float32)
-
-
-# Global ones side by side, each of unit length: what a plain machine would be given.
-_JOINED = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
-DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(_found(frame, n)) for n in _JOINED])
-
-
-# What descriptors look at, by the first part of their names.
-_SEES = {
-    "sift": "edges in patches",
-    "pca_sift": "edges in patches",
-    "dense_sift": "edges in patches",
-    "dense_colours": "colours in patches",
-    "shape_context": "outlines in patches",
-    "spin": "brightness in rings",
-    "steerable": "ridges and corners in patches",
-    "differential": "ridges and corners in patches, however they are turned",
-    "complex": "forms in patches, however they are turned",
-    "moments": "gradients in patches",
-    "correlation": "brightness in patches",
-    "gabor": "texture, place by place",
-    "pixels": "brightness, place by place",
-    "hog": "edges, place by place",
-    "hog_smooth": "coarse edges, place by place",
-    "pattern": "dark and bright places",
-    "hsv": "colours",
-    "lab": "colours",
-    "thumbnail": "colours, place by place",
-    "lbp": "fine texture",
-    "spectrum": "patterns, wherever they are",
-    "spectrum_edges": "edges, wherever they are",
-    "spectrum_turned": "patterns, however they are turned",
-    "correlogram": "spread of colours",
-    "joined": "edges, colours and texture",
-}
+    return np.asarray(look_up("descriptor", name, DESCRIPTORS)(frame), dtype=np.float32)
 
 
 def sees(name: str) -> str:
     """What a descriptor of that name looks at, in words; "" where it is not one of ours."""
-    return _SEES[name.split("-")[0]] if name in DESCRIPTORS else ""
+    return _KNOWN[name][1] if name in _KNOWN else ""
 
 
 def check_own(descriptors: Any) -> dict[str, Descriptor]:

@@ -62,8 +62,7 @@ class Frame:
         hue = np.where(
             top == r, (g - b) / safe, np.where(top == g, 2 + (b - r) / safe, 4 + (r - g) / safe)
         )
-        saturation = span / np.where(top > 0, top, 1)
-        return np.stack([(hue / 6) % 1, saturation, top])
+        return np.stack([(hue / 6) % 1, span / np.where(top > 0, top, 1), top])
 
     @cached_property
     def lab(self) -> Array:
@@ -74,10 +73,8 @@ class Frame:
             [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
         )
         t = linear @ (to_xyz / to_xyz.sum(axis=1, keepdims=True)).T.astype(np.float32)
-        f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
-        return np.stack(
-            [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])]
-        )
+        x, y, z = np.moveaxis(np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116), 2, 0)
+        return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
     @once
     def gradient(self, r: int) -> Array:
@@ -85,9 +82,14 @@ class Frame:
         return gradient(smoothed(self.grey, r / 10))
 
     @once
-    def edges(self, r: int) -> Array:
-        """Strength of edges, thinned and linked (Canny), zero elsewhere."""
-        return canny(self.gradient(r))
+    def colour_gradient(self, sigma: float) -> Array:
+        """Of the colour channel with the strongest gradient, at every pixel."""
+        channels = np.moveaxis(self.pixels.astype(np.float32) / 255, 2, 0)
+        if sigma:
+            channels = np.stack([smoothed(channel, sigma) for channel in channels])
+        g = np.stack([gradient(channel) for channel in channels])
+        best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
+        return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
 
     def patches(self, maps: Array, r: int, step: int = 0) -> Array:
         """Squares of side 2r around the grid points: (n_points, n_maps, 4 r^2)."""
@@ -115,13 +117,6 @@ def grid(size: tuple[int, int], r: int, step: int = 0) -> Array:
     rows, columns = (np.arange(r, side - r + 1, step or r) for side in size)
     y, x = np.meshgrid(rows, columns, indexing="ij")
     return np.column_stack([x.ravel(), y.ravel()]).astype(np.float32)
-
-
-def offsets(r: int) -> tuple[Array, Array]:
-    """x and y of the pixels of a patch from its centre."""
-    side = np.arange(-r, r, dtype=np.float32) + 0.5
-    y, x = np.meshgrid(side, side, indexing="ij")
-    return x.ravel(), y.ravel()
 
 
 def smoothed(grey: Array, sigma: float) -> Array:
@@ -177,9 +172,9 @@ def _cells(side: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def canny(g: Array, low: float = 0.1, high: float = 0.25) -> Array:
-    """Edges: ridges of the gradient above ``low`` that hang together with one above ``high``.
+    """Edges by strength: ridges of the gradient above ``low`` connected to one above ``high``.
 
-    Both are shares of the largest gradient of the image.
+    Both are shares of the largest gradient of the image. Elsewhere it is zero.
     """
     strength = np.hypot(*g)
     top = float(strength.max())

@@ -23,16 +23,22 @@ from functools import cache
 
 import numpy as np
 
-from eigenkit.images.descriptors.frame import Frame, offsets, orientations, standardized, unit
+from eigenkit.images.descriptors.frame import Frame, canny, orientations, standardized, unit
 from eigenkit.numerics.linalg import Array
 
 JET_ORDER = 4
 _POWERS = [(n - k, k) for n in range(JET_ORDER + 1) for k in range(n + 1)]
 _COMPLEX = [(m, n) for s in range(1, 7) for n in range(s // 2 + 1) for m in [s - n]]
-_MOMENTS = [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
 
 
 # -- weights over the pixels of a patch -------------------------------------------------
+
+
+def offsets(r: int) -> tuple[Array, Array]:
+    """x and y of the pixels of a patch from its centre."""
+    side = np.arange(-r, r, dtype=np.float32) + 0.5
+    y, x = np.meshgrid(side, side, indexing="ij")
+    return x.ravel(), y.ravel()
 
 
 @cache
@@ -49,9 +55,8 @@ def soft_cells(r: int, n: int = 4) -> Array:
     """n x n cells that share pixels linearly, under a Gaussian of deviation r."""
     x, y = offsets(r)
     at = [u / (2 * r / n) + (n - 1) / 2 for u in (x, y)]
-    share_x, share_y = (
-        np.maximum(0, 1 - np.abs(u[:, None] - np.arange(n, dtype=np.float32))) for u in at
-    )
+    middles = np.arange(n, dtype=np.float32)
+    share_x, share_y = (np.maximum(0, 1 - np.abs(u[:, None] - middles)) for u in at)
     window = np.exp(-(x**2 + y**2) / (2 * r**2))
     W = share_y[:, :, None] * share_x[:, None, :] * window[:, None, None]
     return np.asarray(W.reshape(len(x), n * n), dtype=np.float32)
@@ -75,15 +80,11 @@ def log_polar(r: int) -> np.ndarray:
 @cache
 def jet(r: int) -> Array:
     """Derivatives of a Gaussian of deviation r/3, orders 0 to 4 (15), times its powers."""
-    sigma = r / 3
-    x, y = (u / sigma for u in offsets(r))
+    x, y = (u / (r / 3) for u in offsets(r))
     G = np.exp(-(x**2 + y**2) / 2)
     G /= G.sum()
-    hermite = np.polynomial.hermite_e.hermeval
-    W = [
-        hermite(x, np.eye(JET_ORDER + 1)[i]) * hermite(y, np.eye(JET_ORDER + 1)[j]) * G
-        for i, j in _POWERS
-    ]
+    hermite, one = np.polynomial.hermite_e.hermeval, np.eye(JET_ORDER + 1)
+    W = [hermite(x, one[i]) * hermite(y, one[j]) * G for i, j in _POWERS]
     W = [w - G * w.sum() * (k > 0) for k, w in enumerate(W)]  # blind to a constant
     return np.column_stack(W).astype(np.float32)
 
@@ -91,8 +92,7 @@ def jet(r: int) -> Array:
 @cache
 def complex_filters(r: int) -> np.ndarray:
     """(x + iy)^m (x - iy)^n G for 0 < m + n <= 6, m >= n: 15 of them."""
-    sigma = r / 3
-    x, y = (u / sigma for u in offsets(r))
+    x, y = (u / (r / 3) for u in offsets(r))
     z, G = x + 1j * y, np.exp(-(x**2 + y**2) / 2)
     W = np.column_stack([z**m * np.conj(z) ** n * G for m, n in _COMPLEX])
     return np.asarray(W / np.linalg.norm(W, axis=0), dtype=np.complex64)
@@ -101,16 +101,16 @@ def complex_filters(r: int) -> np.ndarray:
 @cache
 def monomials(r: int) -> Array:
     """x^p y^q for 0 < p + q <= 2, as means over the patch."""
+    powers = [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
     x, y = (u / r for u in offsets(r))
-    return np.column_stack([x**p * y**q for p, q in _MOMENTS]).astype(np.float32) / len(x)
+    return np.column_stack([x**p * y**q for p, q in powers]).astype(np.float32) / len(x)
 
 
 @cache
 def rings(r: int) -> Array:
     """Five soft rings around the centre."""
     x, y = offsets(r)
-    centers = np.linspace(0, r, 5)
-    W = np.exp(-((np.hypot(x, y)[:, None] - centers) ** 2) / (2 * (r / 8) ** 2))
+    W = np.exp(-((np.hypot(x, y)[:, None] - np.linspace(0, r, 5)) ** 2) / (2 * (r / 8) ** 2))
     return np.asarray(W / W.sum(axis=0), dtype=np.float32)
 
 
@@ -139,9 +139,8 @@ def gradient_patches(frame: Frame, r: int) -> Array:
 
 def shape_context(frame: Frame, r: int) -> Array:
     """Edges in 4 directions, counted by strength over 9 log-polar cells; unit length."""
-    strength = frame.edges(r)
     g = frame.gradient(r)
-    along = orientations(g * (strength > 0), 4, signed=False)
+    along = orientations(g * (canny(g) > 0), 4, signed=False)
     R = frame.patches(along, r) @ log_polar(r)
     return unit(np.moveaxis(R, 1, 2).reshape(len(R), -1))
 
@@ -153,8 +152,7 @@ def spin(frame: Frame, r: int) -> Array:
     width = levels[1] - levels[0]
     H = np.empty((len(P), 5, 10), dtype=np.float32)
     for k, level in enumerate(levels):
-        closeness = np.exp(-0.5 * ((P - level) / width) ** 2)
-        H[:, :, k] = closeness @ rings(r)
+        H[:, :, k] = np.exp(-0.5 * ((P - level) / width) ** 2) @ rings(r)
     return np.asarray((H / H.sum(axis=2, keepdims=True)).reshape(len(P), 50))
 
 
@@ -171,10 +169,9 @@ def differential(frame: Frame, r: int) -> Array:
     J = frame.standard_patches(r) @ jet(r)
     angle = np.arctan2(J[:, 2], J[:, 1])
     found = [J[:, :1], np.hypot(J[:, 1], J[:, 2])[:, None]]
-    start = 3
     for n in range(2, JET_ORDER + 1):
+        start = n * (n + 1) // 2  # after the derivatives of lower orders
         found.append(_turned(J[:, start : start + n + 1], angle))
-        start += n + 1
     return np.hstack(found).astype(np.float32)
 
 
@@ -226,16 +223,15 @@ def colours(frame: Frame, r: int, step: int = 0) -> Array:
     return np.hstack([R[:, :3].reshape(len(R), -1), deviations.reshape(len(R), -1)])
 
 
-LOCAL: dict[str, Callable[..., Array]] = {
-    "sift": sift,
-    "pca_sift": gradient_patches,
-    "shape_context": shape_context,
-    "spin": spin,
-    "steerable": steerable,
-    "differential": differential,
-    "complex": complex_moduli,
-    "moments": moments,
-    "correlation": correlation,
+# What each computes, and what it looks at in words.
+LOCAL: dict[str, tuple[Callable[..., Array], str]] = {
+    "sift": (sift, "edges in patches"),
+    "pca_sift": (gradient_patches, "edges in patches"),
+    "shape_context": (shape_context, "outlines in patches"),
+    "spin": (spin, "brightness in rings"),
+    "steerable": (steerable, "ridges and corners in patches"),
+    "differential": (differential, "ridges and corners in patches, however they are turned"),
+    "complex": (complex_moduli, "forms in patches, however they are turned"),
+    "moments": (moments, "gradients in patches"),
+    "correlation": (correlation, "brightness in patches"),
 }
-# Beside the thesis: on patches that overlap by half.
-DENSE: dict[str, Callable[..., Array]] = {"dense_sift": sift, "dense_colours": colours}

@@ -7,15 +7,7 @@ from functools import cache
 import numpy as np
 import scipy
 
-from eigenkit.images.descriptors.frame import (
-    Frame,
-    gradient,
-    once,
-    orientations,
-    pooled,
-    smoothed,
-    unit,
-)
+from eigenkit.images.descriptors.frame import Frame, once, orientations, pooled, unit
 from eigenkit.numerics.linalg import Array
 
 SCALES, ORIENTATIONS = 4, 6
@@ -47,9 +39,8 @@ def gabor_bank(size: tuple[int, int]) -> np.ndarray:
         for k in range(ORIENTATIONS):
             c, s = np.cos(np.pi * k / ORIENTATIONS), np.sin(np.pi * k / ORIENTATIONS)
             along, beside = c * u + s * v, c * v - s * u
-            bank.append(
-                np.exp(-((along - f) ** 2 / (f / 3) ** 2 + (beside / (across * f)) ** 2) / 2)
-            )
+            squares = (along - f) ** 2 / (f / 3) ** 2 + (beside / (across * f)) ** 2
+            bank.append(np.exp(-squares / 2))
     found = np.array(bank, dtype=np.float32)
     found[:, 0, 0] = 0  # blind to a constant
     return found
@@ -96,9 +87,9 @@ def _histograms(channels: Array, bins: tuple[int, int, int]) -> Array:
 
     Channels are in [0, 1].
     """
-    index = np.zeros(channels.shape[1:], dtype=np.intp)
-    for channel, n in zip(channels, bins, strict=True):
-        index = index * n + np.clip((channel * n).astype(np.intp), 0, n - 1)
+    pairs = zip(channels, bins, strict=True)
+    levels = (np.clip((channel * n).astype(np.intp), 0, n - 1) for channel, n in pairs)
+    index = np.ravel_multi_index(tuple(levels), bins)
     _, h, w = channels.shape
     halves = (slice(0, h // 2), slice(h // 2, h)), (slice(0, w // 2), slice(w // 2, w))
     parts = [index, *(index[y, x] for y in halves[0] for x in halves[1])]
@@ -145,18 +136,7 @@ def hog(frame: Frame, cells: int, smooth: float = 0.0) -> Array:
 @once
 def directions(frame: Frame, sigma: float) -> Array:
     """Strengths of the gradient in 18 directions."""
-    return orientations(gradient_of(frame, sigma), 18)
-
-
-@once
-def gradient_of(frame: Frame, sigma: float) -> Array:
-    """Of the colour channel with the strongest gradient, at every pixel."""
-    channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
-    if sigma:
-        channels = np.stack([smoothed(channel, sigma) for channel in channels])
-    g = np.stack([gradient(channel) for channel in channels])
-    best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
-    return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
+    return orientations(frame.colour_gradient(sigma), 18)
 
 
 def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
@@ -205,14 +185,13 @@ def spectrum(frame: Frame) -> Array:
 
 def spectrum_edges(frame: Frame) -> Array:
     """The same of the strengths of edges in 9 directions: 819 numbers."""
-    maps = pooled(orientations(gradient_of(frame, 0.0), 9, signed=False), 32, 32)
+    maps = pooled(orientations(frame.colour_gradient(0.0), 9, signed=False), 32, 32)
     return one_row(np.log1p(_strengths(100 * maps, 7)))
 
 
 def spectrum_turned(frame: Frame) -> Array:
     """What stays of the spectra of L*a*b* when things turn, and when they grow as well: 561."""
-    side = min(frame.size)
-    h, w = (round(64 * length / side) for length in frame.size)
+    h, w = (round(64 * length / min(frame.size)) for length in frame.size)
     F = np.abs(scipy.fft.fftshift(scipy.fft.fft2(_centred(frame, h, w)), axes=(1, 2)))
     y, x = np.sin(ANGLES) * h / 64, np.cos(ANGLES) * w / 64
     at = [h // 2 + RADII[:, None] * y, w // 2 + RADII[:, None] * x]

@@ -8,8 +8,8 @@ sets and those, ready for any estimator with ``kernel="precomputed"``.
 from __future__ import annotations
 
 from eigenkit.kernels.sets._fisher import FisherVectors, VisualWords
-from eigenkit.kernels.sets._mean_map import MeanMap, Pooled
 from eigenkit.kernels.sets._pyramid import PyramidMatch, pyramid_match
+from eigenkit.kernels.sets._sets import MeanMap, Pooled
 
 SET_KERNELS = {
     "pyramid": PyramidMatch,

@@ -7,7 +7,7 @@ histograms of the nearest cluster, compared by chi-squared distance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -93,12 +93,11 @@ class FisherVectors(SetKernel):
     True
     """
 
+    _rules: ClassVar = {"n_gaussians": check_count}
+
     def __init__(self, n_gaussians: int = 32, *, random_state: Any = None) -> None:
         self.n_gaussians = n_gaussians
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_count("n_gaussians", self.n_gaussians)
 
     def _learn(self, points: Array) -> None:
         self.mixture_: Mixture | None = None
@@ -151,9 +150,8 @@ class FisherVectors(SetKernel):
 def _gradients(mixture: Mixture, points: Array, sizes: np.ndarray) -> Array:
     k, d = mixture.means.shape
     F = np.empty((len(sizes), 2, k, d), dtype=points.dtype)
-    R = np.vstack(
-        [mixture.responsibilities(points[i : i + BLOCK]) for i in range(0, len(points), BLOCK)]
-    )
+    starts = range(0, len(points), BLOCK)
+    R = np.vstack([mixture.responsibilities(points[i : i + BLOCK]) for i in starts])
     mass = sums(R, sizes)
     first = _products(R, points, sizes)
     second = _products(R, points**2, sizes)
@@ -209,14 +207,12 @@ class VisualWords(SetKernel):
            [0.22, 0.22, 1.  ]])
     """
 
+    _rules: ClassVar = {"n_words": check_count, "gamma": check_above_zero}
+
     def __init__(self, n_words: int = 256, *, gamma: float = 1.0, random_state: Any = None) -> None:
         self.n_words = n_words
         self.gamma = gamma
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_count("n_words", self.n_words)
-        check_above_zero("gamma", self.gamma)
 
     def _learn_from_sets(self) -> None:
         distances = _chi_squared(self._fit_sets_, self._fit_sets_)

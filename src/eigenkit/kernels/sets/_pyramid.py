@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -28,9 +29,7 @@ from scipy import sparse
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, Shares, sample, sums
 from eigenkit.kernels.sets._vocabulary import Vocabulary
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import check_above_zero, check_choice, check_count, check_real, random_of
-
-BINS = ("uniform", "vocabulary")
+from eigenkit.shell import check_above_zero, check_count, check_real, optional, random_of
 
 # A feature carried by more than this share of the sets is cheaper in a dense product.
 DENSE_SHARE = 0.05
@@ -159,6 +158,14 @@ class PyramidMatch(SetKernel):
            [0.09, 0.58, 1.  ]])
     """
 
+    _rules: ClassVar = {
+        "bins": ("uniform", "vocabulary"),
+        "n_levels": check_count,
+        "branching": partial(check_count, low=2),
+        "coordinate_weight": check_real,
+        "side": optional(partial(check_above_zero, hint=", or None")),
+    }
+
     def __init__(
         self,
         bins: str = "uniform",
@@ -188,14 +195,6 @@ class PyramidMatch(SetKernel):
         """Cubes must be known wherever there are points; clusters need a sample only."""
         return None if self.bins == "uniform" else SAMPLE
 
-    def _check_parameters(self) -> None:
-        check_choice("bins", self.bins, BINS)
-        check_count("n_levels", self.n_levels)
-        check_count("branching", self.branching, low=2)
-        check_real("coordinate_weight", self.coordinate_weight)
-        if self.side is not None:
-            check_above_zero("side", self.side, hint=", or None")
-
     def _learn(self, points: Array) -> None:
         n_levels = int(self.n_levels)
         if self.bins == "uniform":
@@ -207,17 +206,14 @@ class PyramidMatch(SetKernel):
 
     def _represent(self, points: Array, sizes: np.ndarray) -> sparse.csr_array:
         """Counts of sets in bins."""
-        n_bins = self.bins_.n_bins
-        shape = (len(sizes), n_bins)
-        if not len(points) or not n_bins:
+        shape = (len(sizes), self.bins_.n_bins)
+        if not len(points) or not self.bins_.n_bins:
             return sparse.csr_array(shape, dtype=np.int64)
         path = self.bins_.paths(points)
         rows = np.repeat(np.arange(len(sizes)), sizes * path.shape[1])
         known = path.ravel() >= 0
         entries = np.ones(int(known.sum()), dtype=np.int64)
-        counts = sparse.csr_array((entries, (rows[known], path.ravel()[known])), shape=shape)
-        counts.sum_duplicates()
-        return counts
+        return sparse.csr_array((entries, (rows[known], path.ravel()[known])), shape=shape)
 
     def features(self, counts: sparse.csr_array) -> sparse.csr_array:
         """The sparse matrix U of sets, with entries sqrt(w_b - w_p(b)), whose U V' with V of the

@@ -104,9 +104,8 @@ class Vocabulary:
             own, first, held = self.centers[bins][:, None], self.first[bins], self.n_children[bins]
             number = np.arange(held.max())
             children = first[:, None] + np.minimum(number, held[:, None] - 1)
-            near = _nearest(
-                points[rows] - own, self.centers[children] - own, number < held[:, None]
-            )
+            known = number < held[:, None]
+            near = _nearest(points[rows] - own, self.centers[children] - own, known)
             deeper[rows[real]] = (first[:, None] + near)[real]
         return deeper
 
