@@ -105,13 +105,10 @@ def digest(X: Any, target: np.ndarray) -> str:
     X.eliminate_zeros()  # -0.0 as well
     X.sort_indices()
     rows = zip(X.indptr[:-1], X.indptr[1:], Y, strict=True)
-    samples = sorted(_sample_digest(X.indices[a:b], X.data[a:b], y) for a, b, y in rows)
-    return hashlib.sha256(b"".join(samples)).hexdigest()
-
-
-def _sample_digest(indices: Any, values: Any, y: np.ndarray) -> bytes:
-    parts = (indices.astype("<i8"), values.astype("<f8"), y)
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+    parts = ((X.indices[a:b].astype("<i8"), X.data[a:b].astype("<f8"), y) for a, b, y in rows)
+    samples = (b"".join(part.tobytes() for part in sample) for sample in parts)
+    hashes = sorted(hashlib.sha256(sample).digest() for sample in samples)
+    return hashlib.sha256(b"".join(hashes)).hexdigest()
 
 
 def _counts(target: np.ndarray) -> tuple[int, ...]:
@@ -172,9 +169,8 @@ def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None
             f"load_dataset({name!r}, sha256={found!r}) takes and keeps it"
         )
     if found != expected.lower():
-        raise DatasetNotFound(
-            f"the data at {source.address} are not this set (their SHA-256 is {found})"
-        )
+        problem = f"are not this set (their SHA-256 is {found})"
+        raise DatasetNotFound(f"the data at {source.address} {problem}")
 
 
 def _splits(name: str, X: Any, target: np.ndarray) -> Splits:

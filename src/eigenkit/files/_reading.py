@@ -30,13 +30,8 @@ _READERS = {
     "parquet": "eigenkit.files._binary:Parquet",
 }
 FORMATS = tuple(_READERS)
-_SUFFIXES = {
-    **{f".{kind}": kind for kind in FORMATS},
-    ".tab": "tsv",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
-    ".pq": "parquet",
-}
+_SUFFIXES = {f".{kind}": kind for kind in FORMATS}
+_SUFFIXES |= {".tab": "tsv", ".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
 # ARFF: comments and blank lines may come first.
 ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
@@ -184,16 +179,11 @@ def check_columns(sources: Sequence[Any]) -> None:
     first = sources[0]
     for source in sources[1:]:
         if source.feature_names != first.feature_names or source.label_names != first.label_names:
-            raise FileError(
-                source.path, f"its columns are not those of {first.path}: give files of one kind."
-            )
+            what = f"its columns are not those of {first.path}"
+            raise FileError(source.path, f"{what}: give files of one kind.")
         if name := other_dates(source.found.get("kinds"), first.found.get("kinds")):
-            raise FileError(
-                source.path,
-                f"it holds dates where {first.path} holds none, or none where that one does: give "
-                "files of one kind.",
-                column=name,
-            )
+            what = f"it holds dates where {first.path} holds none, or none where that one does"
+            raise FileError(source.path, f"{what}: give files of one kind.", column=name)
 
 
 def other_dates(
@@ -306,7 +296,6 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Blocks of rows as one."""
     if len(parts) == 1:
         return parts[0]
     if sparse.issparse(parts[0]):
@@ -344,7 +333,6 @@ class _Rows:
         self.dense[begin : self.n] = X
 
     def finish(self) -> Any:
-        """The matrix."""
         if self.n == 0:
             raise self.source.no_rows("it holds no rows.")
         if self.dense is None:

@@ -62,10 +62,8 @@ def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
 
 def sliceable(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     """The same as objects with a shape, whose rows can be taken."""
-    y, weight = (
-        None if A is None else _with_rows(name, A)
-        for name, A in (("y", y), ("the weights", weight))
-    )
+    y = None if y is None else _with_rows("y", y)
+    weight = None if weight is None else _with_rows("the weights", weight)
     return _with_rows("X", X), y, weight
 
 
@@ -105,9 +103,7 @@ def drawn(n: int, seed: int) -> Assigned:
     return assigned
 
 
-def in_fold(
-    part: Iterable[Any], p: int, assigned: Assigned, fold: int, held_out: bool
-) -> Iterator[Any]:
+def in_fold(part: Any, p: int, assigned: Assigned, fold: int, held_out: bool) -> Iterator[Any]:
     """The rows of a fold, or all others, in the blocks of part p."""
     for b, block in enumerate(part):
         X, *others = sliceable(*block)
@@ -247,13 +243,11 @@ class Scratch:
         try:
             file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise FileError(
-                self.folder, f"no scratch file can be made there ({error.strerror})."
-            ) from error
+            problem = f"no scratch file can be made there ({error.strerror})."
+            raise FileError(self.folder, problem) from error
         self._file: Any = held(self, file)
 
     def put(self, array: np.ndarray) -> Place:
-        """Keep a copy of an array of numbers."""
         array = np.ascontiguousarray(array)
         place = Place(self.n_bytes, array.dtype, array.shape)
         left = array.reshape(-1).view(np.uint8)
@@ -273,7 +267,6 @@ class Scratch:
         return place
 
     def get(self, place: Place) -> np.ndarray:
-        """Read an array back."""
         array = np.empty(place.shape, dtype=place.dtype)
         left = array.reshape(-1).view(np.uint8)
         with self._lock:
@@ -289,10 +282,8 @@ class Scratch:
         """Arrays mapped from the file, which lasts as long as they do."""
         mapped = np.memmap(self._file, np.uint8, "r") if self.n_bytes else np.empty(0, np.uint8)
         stored = np.asarray(mapped)
-        return {
-            name: stored[p.offset : p.offset + p.n_bytes].view(p.dtype).reshape(p.shape)
-            for name, p in places.items()
-        }
+        parts = {name: stored[p.offset : p.offset + p.n_bytes] for name, p in places.items()}
+        return {name: parts[name].view(p.dtype).reshape(p.shape) for name, p in places.items()}
 
 
 @dataclass(frozen=True)
@@ -307,7 +298,6 @@ class Stored:
 
     @classmethod
     def of(cls, scratch: Scratch, X: Any) -> Stored:
-        """Keep the X of a block."""
         parts: tuple[np.ndarray, ...] = (X,)
         if sparse.issparse(X):
             index = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64

@@ -47,7 +47,6 @@ _DTYPES = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8",
 
 
 def write_container(stream: IO[bytes], tree: Any, arrays: list[np.ndarray]) -> None:
-    """Write a tree and its arrays."""
     plain = [np.asarray(a, dtype=a.dtype.newbyteorder("<"), order="C") for a in arrays]
     described = [[a.dtype.str, list(a.shape)] for a in plain]
     strange = [d for d, _ in described if d not in _DTYPES]
@@ -89,11 +88,8 @@ def read_container(path: str, max_bytes: int) -> tuple[Any, list[np.ndarray]]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(path, "its description cannot be read") from error
     if version != FORMAT:
-        raise FileError(
-            path,
-            f"its format is {version!r}, this version of eigenkit reads {FORMAT}: "
-            "use a later eigenkit.",
-        )
+        ours = f"this version of eigenkit reads {FORMAT}: use a later eigenkit."
+        raise FileError(path, f"its format is {version!r}, {ours}")
     return tree, _arrays(path, data, 16 + n, described)
 
 
@@ -173,15 +169,8 @@ CLASSES = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in 
 # Parameters that estimators no longer have, but earlier files hold; predictions do not need them.
 RETIRED = {"penalty", "l1_ratio"}
 # Parameters that earlier files lack: their models were fitted with the defaults.
-ADDED = {
-    "label_rank",
-    "probability",
-    "random_state",
-    "rule",
-    "shrinkage",
-    "store_covariance",
-    "svd_solver",
-}
+ADDED = {"label_rank", "probability", "random_state", "rule", "shrinkage"}
+ADDED |= {"store_covariance", "svd_solver"}
 
 
 class TreeError(ValueError):

@@ -135,13 +135,9 @@ class Fit:
 
     def _how(self, rows: InBlocks | InMemory, estimator: Any) -> dict[str, Any]:
         """What the model file says about the fit."""
-        how = {
-            **how_fitted(self.source, self.source.path, estimator, rows.shape[0], self.missing),
-            "scale": self.scale,
-            "in_blocks": self.stream,
-            "seed": self.random_state,
-            "views": list(self.views),
-        }
+        how = how_fitted(self.source, self.source.path, estimator, rows.shape[0], self.missing)
+        how |= {"scale": self.scale, "in_blocks": self.stream, "seed": self.random_state}
+        how["views"] = list(self.views)
         if isinstance(rows, InMemory) and rows.groups is not None:
             how["groups"] = {"column": self.source.group_name, "n": len(np.unique(rows.groups))}
         return how
@@ -254,12 +250,9 @@ def check_target(
         return
     words = {"classes": "one class a row", "labels": "sets of labels", "numbers": "numbers"}
     able = [name for name in usual(comparable(target.kind)) if suits(find(name))]
-    raise FileError(
-        path,
-        f"{method.name} does not learn from {words[target.kind]}, which this file holds: use one "
-        f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are with "
-        "--task.",
-    )
+    what = f"{method.name} does not learn from {words[target.kind]}, which this file holds"
+    use = f"use one of {', '.join(able)} (eigenkit methods lists all)"
+    raise FileError(path, f"{what}: {use}, or say what the labels are with --task.")
 
 
 def _note(digest: Any, block: Block) -> None:

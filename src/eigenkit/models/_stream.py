@@ -107,9 +107,8 @@ class Stream(AbstractContextManager["Stream"]):
         source: str | None = None,
     ) -> None:
         if not isinstance(estimator, Streaming) or not hasattr(estimator, "partial_fit"):
-            raise TypeError(
-                f"estimator is {what_is(estimator)}: give an eigenkit estimator with partial_fit."
-            )
+            remedy = "give an eigenkit estimator with partial_fit."
+            raise TypeError(f"estimator is {what_is(estimator)}: {remedy}")
         self.every = check_real("every", every)
         if half_life is not None:
             half_life = check_above_zero("half_life", half_life, hint=", or None")
@@ -292,8 +291,7 @@ class Stream(AbstractContextManager["Stream"]):
             if sparse.issparse(X):
                 rows = X.tocoo().row[~np.isfinite(X.tocoo().data)]
             else:
-                A = np.asarray(X, dtype=np.float64)
-                rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
+                rows = np.nonzero(~np.isfinite(np.asarray(X, dtype=np.float64)))[0]
         return ValueError(f"row {min(rows)} (from 0) of {batch}: {error}") if len(rows) else None
 
     # -- the file ----------------------------------------------------------------------
@@ -317,13 +315,9 @@ class Stream(AbstractContextManager["Stream"]):
         self._cost = self._written - begun
 
     def _settings(self) -> dict[str, Any]:
-        parameters = self.estimator.get_params(deep=False)
-        return {
-            "class": type(self.estimator).__name__,
-            "half_life": self.half_life,
-            "source": self.source,
-            **{f"estimator.{name}": value for name, value in parameters.items()},
-        }
+        cls, parameters = type(self.estimator).__name__, self.estimator.get_params(deep=False)
+        told = {"class": cls, "half_life": self.half_life, "source": self.source}
+        return told | {f"estimator.{name}": value for name, value in parameters.items()}
 
     def _resume(self) -> int | None:
         """Continue from the state in the file; returns the position of its last batch."""
@@ -363,11 +357,10 @@ class Stream(AbstractContextManager["Stream"]):
             theirs, given = (each.get(name) for each in (stored, mine))
             unsaid = name == "source" and theirs is None
             if repr(theirs) != repr(given) and not unsaid:
-                raise FileError(
-                    str(self.path),
-                    f"this stream was started with {name.replace('estimator.', '')}={theirs!r}, "
-                    f"but now it is {given!r}: give the same value, or use another file.",
-                )
+                begun = f"started with {name.replace('estimator.', '')}={theirs!r}"
+                remedy = "give the same value, or use another file."
+                problem = f"this stream was {begun}, but now it is {given!r}: {remedy}"
+                raise FileError(str(self.path), problem)
 
     def close(self) -> None:
         """Write what has not been written, and let others write."""
