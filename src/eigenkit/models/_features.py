@@ -167,7 +167,7 @@ class Features:
             return block.X
         parts = [column.matrix(block.text[column.name]) for column in self.text]
         # Few categories beside the numbers: a sparse matrix would not pay.
-        few = self.n_features <= 11 * self.n_numbers + 50
+        few = self.n_features <= 11 * self.n_numbers + 50 and not sparse.issparse(block.X)
         if few and all(column.kind == _CATEGORIES for column in self.text):
             return np.hstack([block.X, *[part.toarray().astype(block.X.dtype) for part in parts]])
         numbers = [sparse.csr_array(block.X)] if self.n_numbers else []
