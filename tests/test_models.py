@@ -476,3 +476,13 @@ def test_sparse_numbers_beside_a_few_categories(tmp_path: Path) -> None:
         model.transform("", Block(X[:3, :1], {"colour": COLOURS[:3]})) for model in models
     )
     np.testing.assert_allclose(abs(one), abs(other), rtol=1e-6)
+
+
+def test_a_model_reads_the_category_that_sparse_rows_leave_out(tmp_path: Path) -> None:
+    path = arff_of_colours(tmp_path / "sparse.arff", SPARSE)
+    options = Reading(labels=("kind",), categorical=("colour",))
+    model = fit_model(open_file(path, options), "lda")
+    (block,) = open_file(path, Reading(expected=model.expected())).blocks(100)
+    assert block.text["colour"] == COLOURS
+    told, _ = model.predict(path, block)
+    assert told.tolist() == ["yes" if colour == "red" else "no" for colour in COLOURS]
