@@ -180,10 +180,8 @@ class Table(Source):
             hint = "" if self.header else "; if its first row holds names, give --header"
             if self.header and all(map(_cells.is_number, self.names)):
                 hint = "; if its first row holds no names, give --no-header"
-            raise self.error(
-                f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
-                f"it has {listed(self.names)}{hint}."
-            )
+            lacks = f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}"
+            raise self.error(f"{lacks}; it has {listed(self.names)}{hint}.")
         return found
 
 

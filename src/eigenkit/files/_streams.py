@@ -14,7 +14,6 @@ import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -156,29 +155,20 @@ class _Decoded:
     def read(self, n: int) -> bytes:
         """The text of the next bytes: at least one character, until they end."""
         while piece := self._binary.read(n):
-            if self._is_plain(piece):
+            nothing_held = self._decoder.getstate() == (b"", 0)  # of earlier bytes
+            if self._has_ascii and nothing_held and piece.isascii() and b"\r" not in piece:
                 return piece
             if text := self._decoder.decode(piece):
                 return text.encode()
         return self._decoder.decode(b"", final=True).encode()
 
-    def _is_plain(self, piece: bytes) -> bool:
-        """Whether decoding would not change the bytes, and no earlier ones are held back."""
-        nothing_held = self._decoder.getstate() == (b"", 0)
-        return self._has_ascii and nothing_held and piece.isascii() and b"\r" not in piece
 
-
-@dataclass
 class Lines:
     """Text in whole lines, as UTF-8, with their numbers; blocks never cut a quoted cell in two."""
 
-    origin: Origin
-    encoding: str
-    number: int = 0
-
-    def __post_init__(self) -> None:
-        self._pieces = self.origin.text(self.encoding)
-        self._piece, self._at = b"", 0
+    def __init__(self, origin: Origin, encoding: str) -> None:
+        self._pieces = origin.text(encoding)
+        self.number, self._piece, self._at = 0, b"", 0
 
     def take(self, n: int) -> tuple[int, bytes]:
         """The number of the first line, and about ``n`` lines."""

@@ -124,7 +124,6 @@ class SvmLight(Source):
         return Pairs(labels, indices, values, counts)
 
     def _explain(self, first: int, lines: list[bytes]) -> NoReturn:
-        """Say which line is wrong, and why."""
         for number, line in enumerate(lines, start=first):
             words = line.split(b"#")[0].split()
             seen: set[int] = set()

@@ -15,8 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words, readable, tabular
-from eigenkit.files import Block, FileError, Source, Target
-from eigenkit.files._common import size
+from eigenkit.files import Block, FileError, Source, Target, size
 from eigenkit.files._reading import are_names, rows_per_block
 from eigenkit.files._streams import held
 from eigenkit.files._targets import check_all_complete, join_labels, target_in
@@ -225,10 +224,7 @@ class Place:
     offset: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-
-    @property
-    def n_bytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+    n_bytes: int
 
 
 class Scratch:
@@ -249,7 +245,7 @@ class Scratch:
 
     def put(self, array: np.ndarray) -> Place:
         array = np.ascontiguousarray(array)
-        place = Place(self.n_bytes, array.dtype, array.shape)
+        place = Place(self.n_bytes, array.dtype, array.shape, array.nbytes)
         left = array.reshape(-1).view(np.uint8)
         try:
             while left.nbytes:
@@ -258,10 +254,8 @@ class Scratch:
             self._file.close()
             problem = f"the scratch file cannot be written ({error.strerror})."
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                problem = (
-                    f"the disk is full after {size(self.n_bytes)} of parsed rows: set TMPDIR, or "
-                    "scratch=, to a folder with more room."
-                )
+                problem = f"the disk is full after {size(self.n_bytes)} of parsed rows"
+                problem += ": set TMPDIR, or scratch=, to a folder with more room."
             raise FileError(self.folder, problem) from error
         self.n_bytes += array.nbytes
         return place

@@ -271,10 +271,8 @@ class Choice:
             self.method.make(**self.params).fit(X[train], y[train])
         one = time.monotonic() - begun
         if one * n_fits > WORTH_SAYING:
-            say(
-                f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
-                f"fits, about {time_of(one * n_fits)} or less"
-            )
+            needs = f"needs at most {n_fits} fits, about {time_of(one * n_fits)} or less"
+            say(f"one fit takes {one:.1f} s: the choice by cross-validation {needs}")
 
 
 def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
@@ -316,10 +314,8 @@ def quality_of(
     if choice is not None and nested:
         estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
         if _INNER * took > WORTH_SAYING:
-            say(
-                f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
-                f"{time_of(_INNER * took)}: --no-quality leaves that out"
-            )
+            again = f"it is chosen again in {rows.cv} folds, in about {time_of(_INNER * took)}"
+            say(f"to say how good that is, {again}: --no-quality leaves that out")
     try:
         found = cross_validated(estimators, rows)
     except ValueError:  # a small class is missing in a fold of some fold

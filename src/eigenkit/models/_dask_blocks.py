@@ -127,8 +127,6 @@ GONE = "the scheduler is gone, and with it what the workers held: connect and fi
 
 
 class ClusterPasses(Passes):
-    """Passes by the workers of a cluster."""
-
     def __init__(self, client: Any, parts: Sequence[Any]) -> None:
         self.client, self.futures = client, list(parts)
         self._n_bytes: dict[str, int] = {}

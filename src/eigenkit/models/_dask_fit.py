@@ -203,10 +203,8 @@ def _row_chunks(name: str, collection: Any) -> list[Any]:
         call = f"call {name}.compute_chunk_sizes() first."
         raise ValueError(f"{name} has chunks of unknown lengths: {call}")
     if len(chunks) > 1 and len(chunks[1]) > 1:
-        raise ValueError(
-            f"{name} is cut between columns ({len(chunks[1])} chunks): rechunk it to whole rows, "
-            f"{name}.rechunk({{1: -1}})."
-        )
+        what = f"{name} is cut between columns ({len(chunks[1])} chunks)"
+        raise ValueError(f"{what}: rechunk it to whole rows, {name}.rechunk({{1: -1}}).")
     return list(np.ravel(delayed))
 
 
@@ -222,10 +220,8 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
         found = _looked(client, names, options)
     kinds = {each.target and each.target.kind for each in found}
     if len(kinds) > 1:
-        raise ValueError(
-            f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
-            "they are with task=."
-        )
+        what = f"the files hold different labels ({', '.join(sorted(map(str, kinds)))})"
+        raise ValueError(f"{what}: say what they are with task=.")
     width = max(each.width for each in found)
     (kind,), several = kinds, {each.names for each in found}
     known = list(found[0].names)

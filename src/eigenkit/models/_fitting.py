@@ -15,9 +15,8 @@ import numpy as np
 
 from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import Method, comparable, find, gap_params, usual, view_params
-from eigenkit.files import Block, Data, FileError, Source, Target, read
+from eigenkit.files import Block, Data, FileError, Source, Target, read, size
 from eigenkit.files._checks import groups_in
-from eigenkit.files._common import size
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
 from eigenkit.models._blocks import Scratch, Stored, Tick, in_blocks, labels_of, unsaid
@@ -207,10 +206,8 @@ class InBlocks(FitRows):
         """All rows in a scratch file, as blocks that are read from there from now on."""
         if self._stored is None or (raw and not self._stored_raw):
             scratch = Scratch()
-            self.say(
-                f"{self.width} columns: the rows are parsed into a scratch file in "
-                f"{scratch.folder}, which takes about {time_of(self.seconds)}"
-            )
+            place = f"a scratch file in {scratch.folder}, which takes about {time_of(self.seconds)}"
+            self.say(f"{self.width} columns: the rows are parsed into {place}")
             held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
             classes = np.array(self.target.names) if self.target.kind == "classes" else None
             self._stored, self._stored_raw = RowBlocks.stored(held, classes), raw

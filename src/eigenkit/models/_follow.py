@@ -84,11 +84,9 @@ def _check_there(path: str, position: int) -> None:
 def _tell_of_rest(path: str, rest: bytes) -> None:
     """Warn of half a line: it looks like a whole one, and half a number like a number."""
     if rest.strip():
-        warnings.warn(
-            f"{path}: the last line does not end with a newline, so it may be incomplete: it will "
-            "count once it does; if it is complete, add a newline, or use standard input.",
-            stacklevel=2,
-        )
+        what = "the last line does not end with a newline, so it may be incomplete"
+        remedy = "if it is complete, add a newline, or use standard input."
+        warnings.warn(f"{path}: {what}: it will count once it does; {remedy}", stacklevel=2)
 
 
 def _from_input(stream: IO[bytes], position: int) -> Iterator[tuple[int, bytes]]:
@@ -156,12 +154,11 @@ class Follower:
             _check_lines(path, _first(path))
         rows = "standard input" if path == "-" else path
         if self.forgets:
-            warnings.warn(
-                f"{self.place.name} does not keep the sums of its "
-                f"{counted(self.model.how['n_rows'], 'row')}, so these will not count: the model "
-                "starts again with the first new row; fit --checkpoint writes one that continues.",
-                stacklevel=2,
-            )
+            sums = f"the sums of its {counted(self.model.how['n_rows'], 'row')}"
+            what = f"{self.place.name} does not keep {sums}, so these will not count"
+            begins = "the model starts again with the first new row"
+            remedy = "fit --checkpoint writes one that continues."
+            warnings.warn(f"{what}: {begins}; {remedy}", stacklevel=2)
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
             self.model = replace(self.model, how=how)
         if self.adds:

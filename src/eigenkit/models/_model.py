@@ -119,10 +119,8 @@ class Model:
         """Probabilities of the classes or labels, in the order of the target's names."""
         if not self.has_probabilities:
             gaussian = ", or fit it with --classifier gaussian" if self.linear else ""
-            raise ValueError(
-                f"{self.method} has no probabilities: use --scores, or a method that has them "
-                f"(lda, kernel_lda, plsda){gaussian}."
-            )
+            able = f"a method that has them (lda, kernel_lda, plsda){gaussian}"
+            raise ValueError(f"{self.method} has no probabilities: use --scores, or {able}.")
         X = self.features.matrix(path, block)
         if self.linear is not None:
             Z = _linear.scores_of(self.estimator, X)
@@ -190,10 +188,8 @@ def save(model: Model, path: str | Path) -> None:
     ('a', 'b')
     """
     if not isinstance(model, Model):
-        raise TypeError(
-            f"save takes a Model of fit_model, got {what_is(model)}: to store an estimator "
-            "alone, use skops or pickle."
-        )
+        what = f"save takes a Model of fit_model, got {what_is(model)}"
+        raise TypeError(f"{what}: to store an estimator alone, use skops or pickle.")
     arrays: list[np.ndarray] = []
     estimator = _container.to_tree(model.estimator, arrays)
     tree = {"method": model.method, "estimator": estimator, "how": model.how}

@@ -109,10 +109,8 @@ class RowBlocks(Blocks):
         RowBlocks
         """
         if not hasattr(parts, "__len__"):
-            raise TypeError(
-                f"parts is {what_is(parts)}, which can be read only once: give a list of "
-                "(X, y), or of functions that give them."
-            )
+            what = f"parts is {what_is(parts)}, which can be read only once"
+            raise TypeError(f"{what}: give a list of (X, y), or of functions that give them.")
         if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
         block_bytes = check_count("block_bytes", block_bytes)

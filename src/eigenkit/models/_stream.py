@@ -237,11 +237,8 @@ class Stream(AbstractContextManager["Stream"]):
                 f"{last}: cut the batches where they were cut before."
             )
         if self._resumed is None or position > self._resumed:
-            warnings.warn(
-                f"the batch at position {position} was given twice: it counts once",
-                RepeatedBatchWarning,
-                stacklevel=4,
-            )
+            told = f"the batch at position {position} was given twice: it counts once"
+            warnings.warn(told, RepeatedBatchWarning, stacklevel=4)
         return True
 
     def _taken(
@@ -282,10 +279,8 @@ class Stream(AbstractContextManager["Stream"]):
         elif names is not None and before is not None and list(names) != list(before):
             other = f"the columns {listed(names)}", listed(before)
         if other is not None:
-            return ValueError(
-                f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}: give the "
-                "same columns, or another file."
-            )
+            what = f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}"
+            return ValueError(f"{what}: give the same columns, or another file.")
         rows: Any = ()
         with suppress(TypeError, ValueError):
             if sparse.issparse(X):
