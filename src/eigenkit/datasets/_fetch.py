@@ -53,22 +53,15 @@ class Known:
     digest: str = ""
 
 
-def _read_known() -> dict[str, Known]:
-    """The fingerprints in known.json, which benchmarks.fingerprints wrote."""
-
-    def part(found: dict[str, Any], name: str) -> Any:
-        fields = found.get(name)
-        return fields and Fingerprint(**{key: tuple(value) for key, value in fields.items()})
-
-    sets = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))
-    return {
-        name: Known(part(found, "whole"), part(found, "train"), found.get("digest", ""))
-        for name, found in sets.items()
-    }
+def _known(digest: str = "", **parts: dict[str, Any]) -> Known:
+    """From a set in known.json, which benchmarks.fingerprints wrote."""
+    plain = {name: {k: tuple(v) for k, v in part.items()} for name, part in parts.items()}
+    return Known(digest=digest, **{name: Fingerprint(**part) for name, part in plain.items()})
 
 
-# The sets that can be fetched.
-KNOWN = _read_known()
+_SETS = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))
+# Those that can be fetched.
+KNOWN = {name: _known(**found) for name, found in _SETS.items()}
 
 
 def fingerprint(X: Any, target: np.ndarray) -> Fingerprint:

@@ -111,13 +111,10 @@ def _ida(n: int, d: int, what: str, splits: str) -> Entry:
 
 
 def _noise(d: int, multilabel: bool) -> Entry:
-    what = "5 labels by fair coins" if multilabel else "5 classes at random"
-    return Entry(
-        (1000, d),
-        "5 labels" if multilabel else "5 classes",
-        f"Gaussian noise with {what}, drawn as the papers describe it, not their numbers.",
-        Drawn(partial(make_noise, 1000, d, 5, multilabel=multilabel)),
-    )
+    drawn = "5 labels by fair coins" if multilabel else "5 classes at random"
+    origin = f"Gaussian noise with {drawn}, drawn as the papers describe it, not their numbers."
+    source = Drawn(partial(make_noise, 1000, d, 5, multilabel=multilabel))
+    return Entry((1000, d), "5 labels" if multilabel else "5 classes", origin, source)
 
 
 SETS: dict[str, Entry] = {

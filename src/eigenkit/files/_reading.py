@@ -21,14 +21,9 @@ from eigenkit.files._targets import MOST_CLASSES, as_words, by_kind, join_labels
 from eigenkit.late import named
 
 # Imported on demand: each reader costs start-up time, pyarrow most of all.
-_READERS = {
-    "csv": "eigenkit.files._delimited:Delimited",
-    "tsv": "eigenkit.files._delimited:Delimited",
-    "svmlight": "eigenkit.files._svmlight:SvmLight",
-    "arff": "eigenkit.files._arff:Arff",
-    "npz": "eigenkit.files._binary:Npz",
-    "parquet": "eigenkit.files._binary:Parquet",
-}
+_READERS = dict.fromkeys(("csv", "tsv"), "eigenkit.files._delimited:Delimited")
+_READERS |= {"svmlight": "eigenkit.files._svmlight:SvmLight", "arff": "eigenkit.files._arff:Arff"}
+_READERS |= {"npz": "eigenkit.files._binary:Npz", "parquet": "eigenkit.files._binary:Parquet"}
 FORMATS = tuple(_READERS)
 _SUFFIXES = {f".{kind}": kind for kind in FORMATS}
 _SUFFIXES |= {".tab": "tsv", ".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}

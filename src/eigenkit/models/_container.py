@@ -23,7 +23,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from itertools import chain
@@ -354,16 +354,7 @@ def _check_names(cls: Any, params: set[str], state: dict[str, Any]) -> None:
             raise TreeError(f"an estimator has the attribute {name[:60]!r}")
 
 
-_READ = {
-    "float": _float,
-    "list": _items,
-    "tuple": lambda tree, arrays: tuple(_items(tree, arrays)),
-    "dict": _dict,
-    "array": _array,
-    "scalar": _array,
-    "strings": _strings,
-    "objects": _strings,
-    "csr": _csr,
-    "dtype": _dtype,
-    "object": _object,
-}
+_READ: dict[str, Callable[[Any, Any], Any]] = {"list": _items, "dict": _dict, "object": _object}
+_READ |= {"tuple": lambda tree, arrays: tuple(_items(tree, arrays))}
+_READ |= {"array": _array, "scalar": _array, "csr": _csr, "dtype": _dtype, "float": _float}
+_READ |= dict.fromkeys(("strings", "objects"), _strings)
