@@ -267,7 +267,8 @@ class Delimited(Table):
         before = csv.field_size_limit(_LONGEST_CELL)
         try:
             for row in reader:
-                yield first + reader.line_num - 1, [] if _is_empty(row) else row
+                blank = len(row) == 1 and row[0].isspace()
+                yield first + reader.line_num - 1, [] if blank else row
         except csv.Error as error:
             line = first + reader.line_num - 1
             raise self.error(f"it cannot be read as CSV ({error}).", line=line) from error
@@ -328,7 +329,3 @@ class Delimited(Table):
 def _are_empty(rows: list[list[str]], begin: int) -> bool:
     """Whether all cells from a column on are empty."""
     return not any(cell.strip() for row in rows for cell in row[begin:])
-
-
-def _is_empty(row: list[str]) -> bool:
-    return not row or (len(row) == 1 and row[0].isspace())
