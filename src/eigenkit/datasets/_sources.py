@@ -97,10 +97,8 @@ def _signs(positive: str) -> Callable[[np.ndarray], np.ndarray]:
     return lambda target: np.where(target == positive, 1, -1)
 
 
-_IDA = (
-    "IDA benchmark of Rätsch et al. ({what}), with 100 splits of the published sizes, {splits}; "
-    "array split_origin tells them apart."
-)
+_IDA = "IDA benchmark of Rätsch et al. ({what}), with 100 splits of the published sizes, {splits}"
+_IDA += "; array split_origin tells them apart."
 _TEN = "of which the first ten are the published ones and the others were drawn anew"
 _ONE = "of which one is a published one and the others were drawn anew"
 _NONE = "all drawn anew because the published ones could not be obtained"

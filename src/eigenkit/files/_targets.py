@@ -255,10 +255,8 @@ def _no_class(labels: Sequence[Any]) -> str:
     there = [*filter(None, labels)]
     held = [m for m in ";|,/" if 3 * sum(m in cell for cell in there) > len(there)]
     separator = f"--label-separator {held[0]!r}" if held else "--label-separator"
-    return (
-        "has no class: fill it in, leave such rows out with --missing drop, or give "
-        f"{separator} if rows may have several, or none"
-    )
+    fill = "has no class: fill it in, leave such rows out with --missing drop"
+    return f"{fill}, or give {separator} if rows may have several, or none"
 
 
 def check_complete(path: Any, labels: Any, start: int = 0) -> None:

@@ -102,7 +102,9 @@ def drawn(n: int, seed: int) -> Assigned:
     return assigned
 
 
-def in_fold(part: Any, p: int, assigned: Assigned, fold: int, held_out: bool) -> Iterator[Any]:
+def in_fold(
+    part: Iterable[Any], p: int, assigned: Assigned, fold: int, held_out: bool
+) -> Iterator[Any]:
     """The rows of a fold, or all others, in the blocks of part p."""
     for b, block in enumerate(part):
         X, *others = sliceable(*block)

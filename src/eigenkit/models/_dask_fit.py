@@ -277,7 +277,9 @@ def _parsed(path: str, options: Reading, tries: int = TRIES) -> Any:
     return _parsed(path, options, tries - 1)
 
 
-def read_part(path: str, options: Reading, known: list[str], values: Any, width: int) -> list[Any]:
+def read_part(
+    path: str, options: Reading, known: list[str], values: np.ndarray | None, width: int
+) -> list[Any]:
     blocks, target, _ = _parsed(path, options)
     part = []
     for block in blocks:
