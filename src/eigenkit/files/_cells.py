@@ -285,9 +285,10 @@ def find_marks(
         # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
         found = theirs if able >= able_here else found
     if found[0] == found[1]:
-        why = f"its numbers have {found[0]!r} before their decimals"
-        why += ", so it cannot be --thousands: leave that out"
-        why = why if decimal is None else "--decimal and --thousands are the same mark"
+        why = "--decimal and --thousands are the same mark"
+        if decimal is None:
+            before = f"its numbers have {found[0]!r} before their decimals"
+            why = f"{before}, so it cannot be --thousands: leave that out"
         raise FileError(path, f"{why}.")
     return found
 
