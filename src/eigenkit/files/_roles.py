@@ -236,9 +236,10 @@ def how_to_read(columns: dict[str, list[str]]) -> str:
     """Options for columns of text; numbered names that repeat may be groups."""
     few, rows, text = list[str](), list[str](), list[str]()
     for name, cells in columns.items():
-        if 2 * len({cell.strip() for cell in cells}) <= len(cells):  # a few values that repeat
+        n = len(cells)
+        if 2 * len({cell.strip() for cell in cells}) <= n:  # a few values that repeat
             few.append(name)
-        elif 3 < len(cells) == len({*cells}) and all(len(cell.split()) < 2 for cell in cells):
+        elif n > 3 and len({*cells}) == n and all(len(cell.split()) < 2 for cell in cells):
             rows.append(name)  # all differ, and none is several words
         else:
             text.append(name)

@@ -366,10 +366,8 @@ class Stream(AbstractContextManager["Stream"]):
             self._lock.release()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(
-            "a Stream is the only writer of its file, and cannot be copied or pickled: use "
-            "stream.estimator, or open the file where it is needed."
-        )
+        what = "a Stream is the only writer of its file, and cannot be copied or pickled"
+        raise TypeError(f"{what}: use stream.estimator, or open the file where it is needed.")
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.close()
