@@ -445,3 +445,44 @@ def test_an_estimator_alone_is_no_model(tmp_path: Path) -> None:
     ):
         save(CCA(), tmp_path / "a.ek")
     assert not list(tmp_path.iterdir())
+
+
+def arff_of_colours(path: Path, pairs: list[str]) -> str:
+    """Rows of a number, one of three colours and a class, which only red rows have."""
+    names = ["x numeric", "colour {red,green,blue}", "kind {no,yes}"]
+    header = ["@relation a", *(f"@attribute {name}" for name in names), "@data"]
+    path.write_text("\n".join([*header, *pairs]) + "\n")
+    return str(path)
+
+
+COLOURS = ["red" if x > 0.5 else "green" if x > 0 else "blue" for x in X[:, 0]]
+SPARSE = [
+    f"{{0 {x:.3f}, 2 yes}}" if colour == "red" else f"{{0 {x:.3f}, 1 {colour}}}"
+    for x, colour in zip(X[:, 1], COLOURS, strict=True)
+]
+DENSE = [
+    f"{x:.3f},{colour},{'yes' if colour == 'red' else 'no'}"
+    for x, colour in zip(X[:, 1], COLOURS, strict=True)
+]
+
+
+def test_sparse_numbers_beside_a_few_categories(tmp_path: Path) -> None:
+    options = Reading(labels=("kind",), categorical=("colour",))
+    models = [
+        fit_model(open_file(arff_of_colours(tmp_path / name, rows), options), "lda")
+        for name, rows in (("dense.arff", DENSE), ("sparse.arff", SPARSE))
+    ]
+    one, other = (
+        model.transform("", Block(X[:3, :1], {"colour": COLOURS[:3]})) for model in models
+    )
+    np.testing.assert_allclose(abs(one), abs(other), rtol=1e-6)
+
+
+def test_a_model_reads_the_category_that_sparse_rows_leave_out(tmp_path: Path) -> None:
+    path = arff_of_colours(tmp_path / "sparse.arff", SPARSE)
+    options = Reading(labels=("kind",), categorical=("colour",))
+    model = fit_model(open_file(path, options), "lda")
+    (block,) = open_file(path, Reading(expected=model.expected())).blocks(100)
+    assert block.text["colour"] == COLOURS
+    told, _ = model.predict(path, block)
+    assert told.tolist() == ["yes" if colour == "red" else "no" for colour in COLOURS]

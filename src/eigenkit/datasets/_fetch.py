@@ -53,22 +53,15 @@ class Known:
     digest: str = ""
 
 
-def _read_known() -> dict[str, Known]:
-    """The fingerprints in known.json, which benchmarks.fingerprints wrote."""
-
-    def part(found: dict[str, Any], name: str) -> Any:
-        fields = found.get(name)
-        return fields and Fingerprint(**{key: tuple(value) for key, value in fields.items()})
-
-    sets = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))
-    return {
-        name: Known(part(found, "whole"), part(found, "train"), found.get("digest", ""))
-        for name, found in sets.items()
-    }
+def _known(digest: str = "", **parts: dict[str, Any]) -> Known:
+    """From a set in known.json, which benchmarks.fingerprints wrote."""
+    plain = {name: {k: tuple(v) for k, v in part.items()} for name, part in parts.items()}
+    return Known(digest=digest, **{name: Fingerprint(**part) for name, part in plain.items()})
 
 
-# The sets that can be fetched.
-KNOWN = _read_known()
+_SETS = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))
+# Those that can be fetched.
+KNOWN = {name: _known(**found) for name, found in _SETS.items()}
 
 
 def fingerprint(X: Any, target: np.ndarray) -> Fingerprint:
@@ -105,13 +98,10 @@ def digest(X: Any, target: np.ndarray) -> str:
     X.eliminate_zeros()  # -0.0 as well
     X.sort_indices()
     rows = zip(X.indptr[:-1], X.indptr[1:], Y, strict=True)
-    samples = sorted(_sample_digest(X.indices[a:b], X.data[a:b], y) for a, b, y in rows)
-    return hashlib.sha256(b"".join(samples)).hexdigest()
-
-
-def _sample_digest(indices: Any, values: Any, y: np.ndarray) -> bytes:
-    parts = (indices.astype("<i8"), values.astype("<f8"), y)
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+    parts = ((X.indices[a:b].astype("<i8"), X.data[a:b].astype("<f8"), y) for a, b, y in rows)
+    samples = (b"".join(part.tobytes() for part in sample) for sample in parts)
+    hashes = sorted(hashlib.sha256(sample).digest() for sample in samples)
+    return hashlib.sha256(b"".join(hashes)).hexdigest()
 
 
 def _counts(target: np.ndarray) -> tuple[int, ...]:
@@ -172,9 +162,8 @@ def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None
             f"load_dataset({name!r}, sha256={found!r}) takes and keeps it"
         )
     if found != expected.lower():
-        raise DatasetNotFound(
-            f"the data at {source.address} are not this set (their SHA-256 is {found})"
-        )
+        problem = f"are not this set (their SHA-256 is {found})"
+        raise DatasetNotFound(f"the data at {source.address} {problem}")
 
 
 def _splits(name: str, X: Any, target: np.ndarray) -> Splits:

@@ -97,10 +97,8 @@ def _signs(positive: str) -> Callable[[np.ndarray], np.ndarray]:
     return lambda target: np.where(target == positive, 1, -1)
 
 
-_IDA = (
-    "IDA benchmark of Rätsch et al. ({what}), with 100 splits of the published sizes, {splits}; "
-    "array split_origin tells them apart."
-)
+_IDA = "IDA benchmark of Rätsch et al. ({what}), with 100 splits of the published sizes, {splits}"
+_IDA += "; array split_origin tells them apart."
 _TEN = "of which the first ten are the published ones and the others were drawn anew"
 _ONE = "of which one is a published one and the others were drawn anew"
 _NONE = "all drawn anew because the published ones could not be obtained"
@@ -111,13 +109,10 @@ def _ida(n: int, d: int, what: str, splits: str) -> Entry:
 
 
 def _noise(d: int, multilabel: bool) -> Entry:
-    what = "5 labels by fair coins" if multilabel else "5 classes at random"
-    return Entry(
-        (1000, d),
-        "5 labels" if multilabel else "5 classes",
-        f"Gaussian noise with {what}, drawn as the papers describe it, not their numbers.",
-        Drawn(partial(make_noise, 1000, d, 5, multilabel=multilabel)),
-    )
+    drawn = "5 labels by fair coins" if multilabel else "5 classes at random"
+    origin = f"Gaussian noise with {drawn}, drawn as the papers describe it, not their numbers."
+    source = Drawn(partial(make_noise, 1000, d, 5, multilabel=multilabel))
+    return Entry((1000, d), "5 labels" if multilabel else "5 classes", origin, source)
 
 
 SETS: dict[str, Entry] = {

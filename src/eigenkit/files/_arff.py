@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -31,11 +31,7 @@ _LARGEST_LIST = 16 * 2**20
 class Arff(Delimited):
     """An ARFF file; see :func:`eigenkit.files.open_file`."""
 
-    _quoting: ClassVar[dict[str, Any]] = {
-        "quotechar": "'",
-        "escapechar": "\\",
-        "skipinitialspace": True,
-    }
+    _quoting: ClassVar = {"quotechar": "'", "escapechar": "\\", "skipinitialspace": True}
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         Table.__init__(self, origin.path, options)
@@ -54,13 +50,8 @@ class Arff(Delimited):
         if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
             self.take_labels_as_words()
         kinds = self._settle_kinds({})
-        self.found = {
-            "format": "arff",
-            "encoding": self.encoding,
-            "sparse": self.sparse,
-            "kinds": kinds,
-            "columns": len(self.names),
-        }
+        self.found = {"format": "arff", "encoding": self.encoding, "sparse": self.sparse}
+        self.found |= {"kinds": kinds, "columns": len(self.names)}
 
     def _read_header(self) -> None:
         self.names = []
@@ -144,11 +135,12 @@ class Arff(Delimited):
         parts = np.array(values, self.options.dtype), np.array(indices, np.int32), indptr
         X = sparse.csr_array(parts, shape=(len(rows), len(place)))
         X.sort_indices()
-        absent = {j: self._default(j) for j in {*self.roles.categorical, *self.roles.kept}}
-        cells = {
-            j: [row.get(j, absent.get(j, "")) for row in rows]
-            for j in {*self.roles.text, *self.roles.kept}
-        }
+        model = self.options.expected
+        named = self.categorical_names if model is None else model.categorical
+        # What a row leaves out is the first category, but no text.
+        absent = {j: self._default(j) if self.names[j] in named else "" for j in self.roles.text}
+        absent |= {j: self._default(j) for j in self.roles.kept}
+        cells = {j: [row.get(j, otherwise) for row in rows] for j, otherwise in absent.items()}
         labels = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in rows]
         return self._block(X, cells, self._labels(labels, places))
 
@@ -161,11 +153,8 @@ class Arff(Delimited):
                 number, _, value = cell.strip().partition(" ")
                 index = int(number) if _INDEX.fullmatch(number) else -1
                 if not 0 <= index < len(self.names) or index in pairs:
-                    raise self.error(
-                        f"{shown(cell)} is not a new attribute number below {len(self.names)} "
-                        "and a value.",
-                        line=line,
-                    )
+                    wanted = f"a new attribute number below {len(self.names)} and a value"
+                    raise self.error(f"{shown(cell)} is not {wanted}.", line=line)
                 pairs[index] = _unquoted(value.strip())
         return pairs
 

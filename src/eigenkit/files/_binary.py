@@ -60,24 +60,18 @@ class Npz(Source):
                 raise self.error(f"X has {len(sizes)} dimensions: it must be a matrix.")
             self.shape = sizes[0], sizes[1]
         else:
-            names = ", ".join(sorted(self._members)[:8])
-            raise self.error(
-                f"it holds neither X nor CSR parts X_data, X_indices, X_indptr, X_shape: {names}."
-            )
+            parts, names = ", ".join(f"X_{part}" for part in _CSR), sorted(self._members)[:8]
+            raise self.error(f"it holds neither X nor CSR parts {parts}: {', '.join(names)}.")
         self.n_features = self.shape[1]
         self._check_model()
         self.feature_names = self._names("feature_names", self.shape[1])
 
     def _check_model(self) -> None:
-        model = self.options.expected
-        if model is not None and model.n_features != self.shape[1]:
-            raise self.error(
-                f"X has {self.shape[1]} columns, but the model was fitted on {model.n_features}."
-            )
-        if self.shape[1] > self.options.max_features:
-            raise self.error(
-                f"X claims {self.shape[1]} columns: raise --max-features if that is right."
-            )
+        model, d = self.options.expected, self.shape[1]
+        if model is not None and model.n_features != d:
+            raise self.error(f"X has {d} columns, but the model was fitted on {model.n_features}.")
+        if d > self.options.max_features:
+            raise self.error(f"X claims {d} columns: raise --max-features if that is right.")
 
     def _names(self, key: str, n: int) -> list[str] | None:
         if key not in self._members:
@@ -110,7 +104,6 @@ class Npz(Source):
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
-        """The bytes of one array."""
         damaged = f"array {shown(name)} is damaged."
         with guarded(self.path, damaged), self._zip.open(self._members[name]) as stream:
             yield stream
@@ -121,15 +114,13 @@ class Npz(Source):
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(stream)
         if dtype.hasobject:
-            raise self.error(
-                f"array {name!r} holds Python objects, which can run code: it is not read."
-            )
+            what = "Python objects, which can run code"
+            raise self.error(f"array {name!r} holds {what}: it is not read.")
         claimed = int(np.prod([int(s) for s in shape], dtype=object)) * dtype.itemsize
         stored = self._members[name].file_size - stream.tell()
         if claimed != stored or min(shape, default=0) < 0:
-            raise self.error(
-                f"array {name!r} claims {claimed} bytes, but {stored} are stored: it is damaged."
-            )
+            sizes = f"{claimed} bytes, but {stored} are stored"
+            raise self.error(f"array {name!r} claims {sizes}: it is damaged.")
         return shape, fortran, dtype
 
     def _array(self, name: str, kinds: str = "biuf") -> np.ndarray:
@@ -245,11 +236,9 @@ class Parquet(Table):
         is_date = self.arrow.types.is_temporal(type_)
         other = not np.all((values == 0) | (values == 1) | np.isnan(values))
         if (kind == "date" and not is_date) or (kind == "yes or no" and (is_date or other)):
-            raise self.error(
-                f"it holds {type_}, but held {kind.replace('date', 'dates')} when the model was "
-                "fitted: convert it.",
-                column=self.names[j],
-            )
+            before = f"held {kind.replace('date', 'dates')} when the model was fitted"
+            problem = f"it holds {type_}, but {before}: convert it."
+            raise self.error(problem, column=self.names[j])
 
     def _is_number(self, j: int) -> bool:
         types, kind = self.arrow.types, self._schema.types[j]
@@ -280,9 +269,8 @@ class Parquet(Table):
         if self.arrow.types.is_temporal(column.type):  # days, as in tables of text
             column = column.cast(self.arrow.timestamp("us"), safe=False).cast(self.arrow.int64())
             return np.asarray(column.to_numpy(zero_copy_only=False) / _MICROSECONDS)
-        return np.asarray(
-            column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        )
+        column = column.cast(self.arrow.float64(), safe=False)
+        return np.asarray(column.to_numpy(zero_copy_only=False))
 
     def _labels(self, batch: Any) -> Any:
         if not self.label_names:
@@ -296,10 +284,8 @@ class Parquet(Table):
         if all(self._is_number(j) for j in self.roles.labels):
             return np.column_stack([self._numbers(batch.column(n)) for n in self.label_names])
         if len(self.label_names) > 1:
-            raise self.error(
-                f"{len(self.label_names)} label columns do not hold numbers: name one column.",
-                column=self.label_names[0],
-            )
+            problem = f"{len(kinds)} label columns do not hold numbers: name one column."
+            raise self.error(problem, column=self.label_names[0])
         cells = batch.column(self.label_names[0]).to_pylist()
         if types.is_list(kinds[0]):
             return [tuple(map(_text, cell or ())) for cell in cells]

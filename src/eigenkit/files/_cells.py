@@ -40,7 +40,6 @@ Convert = Callable[[str], float]
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for a missing value."""
     return cell.strip().lower() in MISSING
 
 
@@ -134,7 +133,6 @@ def kind_of(cells: Sequence[str]) -> str | None:
 
 
 def numeric_looking(cells: Sequence[str]) -> list[str]:
-    """Cells that begin like numbers."""
     return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
 
 
@@ -220,7 +218,6 @@ def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
-    """The labels in one cell."""
     return tuple(part.strip() for part in cell.split(separator) if part.strip())
 
 
@@ -258,7 +255,6 @@ def is_whole(cell: str) -> bool:
 
 
 def fits(convert: Convert, cell: str) -> bool:
-    """Whether a cell can be converted."""
     try:
         convert(cell)
     except ValueError:
@@ -284,18 +280,15 @@ def find_marks(
     found = mark, thousands
     if model is not None and model.thousands and decimal is None and thousands is None:
         theirs, cells = (model.decimal, model.thousands), [*chain.from_iterable(columns)]
-        able, able_here = (
-            sum(map(partial(fits, written_with(*m)), cells)) for m in (theirs, found)
-        )
+        ways = (partial(fits, written_with(*marks)) for marks in (theirs, found))
+        able, able_here = (sum(map(way, cells)) for way in ways)
         # 1.234 may be more than a thousand, which the number does not show, but 418.10 is not.
         found = theirs if able >= able_here else found
     if found[0] == found[1]:
         why = "--decimal and --thousands are the same mark"
         if decimal is None:
-            why = (
-                f"its numbers have {found[0]!r} before their decimals, so it cannot be "
-                "--thousands: leave that out"
-            )
+            before = f"its numbers have {found[0]!r} before their decimals"
+            why = f"{before}, so it cannot be --thousands: leave that out"
         raise FileError(path, f"{why}.")
     return found
 
@@ -304,11 +297,8 @@ def _asked(path: Any, options: Reading, name: str) -> str | None:
     given = getattr(options, name)
     mark: str | None = _NAMES.get(given, given)
     if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
-        raise FileError(
-            path,
-            f"--{name} {mark} is not a single character other than a letter, digit or sign: "
-            f"give one, or {', '.join(_NAMES)}.",
-        )
+        what = f"--{name} {mark} is not a single character other than a letter, digit or sign"
+        raise FileError(path, f"{what}: give one, or {', '.join(_NAMES)}.")
     return mark
 
 

@@ -64,12 +64,10 @@ def groups_in(source: Source, block: Block) -> np.ndarray | None:
     return np.array([as_class(cell) for cell in cells])
 
 
-def _refused(
-    path: str, block: Block, row: int, what: str, column: str | int, why: str
-) -> FileError:
+def _refused(path: str, block: Block, row: int, what: str, name: str | int, why: str) -> FileError:
     if block.lines is not None:
-        return FileError(path, f"the {what} {why}.", line=int(block.lines[row]), column=column)
-    word = shown(column) if isinstance(column, str) else column
+        return FileError(path, f"the {what} {why}.", line=int(block.lines[row]), column=name)
+    word = shown(name) if isinstance(name, str) else name
     return FileError(path, f"the {what} in row {block.start + row + 1}, column {word} {why}.")
 
 

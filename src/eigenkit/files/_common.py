@@ -31,11 +31,8 @@ def composed(text: str) -> str:
 
 # The options that a model remembers from its file for other files, and their types; marks in
 # numbers are remembered as they were found.
-REMEMBERED = {
-    **dict.fromkeys(("format", "delimiter", "encoding", "comment"), str),
-    "header": bool,
-    "max_features": int,
-}
+REMEMBERED: dict[str, type] = dict.fromkeys(("format", "delimiter", "encoding", "comment"), str)
+REMEMBERED |= {"header": bool, "max_features": int}
 
 
 @dataclass(frozen=True)
@@ -162,11 +159,8 @@ class Reading:
     def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
         """Refuse what would not fit, before memory is allocated."""
         if n_bytes > self.max_bytes:
-            raise TooLargeError(
-                path,
-                f"{what} would take {size(n_bytes)}, the limit is {size(self.max_bytes)}: "
-                "raise it with --max-memory.",
-            )
+            sizes = f"{size(n_bytes)}, the limit is {size(self.max_bytes)}"
+            raise TooLargeError(path, f"{what} would take {sizes}: raise it with --max-memory.")
 
 
 @dataclass

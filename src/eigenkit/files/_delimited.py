@@ -49,18 +49,12 @@ class Delimited(Table):
         self.convert = _cells.written_with(self.decimal, self.thousands)
         self._name_columns(rows)
         kinds = self._find_kinds(rows[self.header :])
-        self.found = {
-            "format": "tsv" if self.delimiter == "\t" else "csv",
-            "encoding": self.encoding,
-            "delimiter": self.delimiter,
-            "decimal": self.decimal,
-            "thousands": self.thousands,
-            "header": self.header,
-            "columns": len(self.names),
-            "kinds": kinds,
-            "index": None if self.roles.index is None else self.names[self.roles.index],
-            "like_labels": list(self.roles.like_labels),
-        }
+        kind = "tsv" if self.delimiter == "\t" else "csv"
+        self.found = {"format": kind, "encoding": self.encoding, "delimiter": self.delimiter}
+        self.found |= {"decimal": self.decimal, "thousands": self.thousands, "header": self.header}
+        index = None if self.roles.index is None else self.names[self.roles.index]
+        self.found |= {"columns": len(self.names), "kinds": kinds, "index": index}
+        self.found["like_labels"] = list(self.roles.like_labels)
 
     def _sample(self, lines: _streams.Lines) -> bytes:
         """The first lines, and more of them until two are no comments."""
@@ -122,10 +116,8 @@ class Delimited(Table):
         units = [cell for cell in numbers if not _cells.is_missing(cell)]
         fine = not units or any(_cells.fits(self.convert, cell) for cell in units)
         if not fine and self.options.on_error != "skip":
-            raise self.error(
-                f"the row below the names holds no number ({shown(', '.join(units))[1:-1]}), but "
-                "those after it do: if it holds units, remove it."
-            )
+            what = f"the row below the names holds no number ({shown(', '.join(units))[1:-1]})"
+            raise self.error(f"{what}, but those after it do: if it holds units, remove it.")
         found = self._settle_kinds(here)
         self._find_labels(rows)
         return found
@@ -275,22 +267,19 @@ class Delimited(Table):
         before = csv.field_size_limit(_LONGEST_CELL)
         try:
             for row in reader:
-                yield first + reader.line_num - 1, [] if _is_empty(row) else row
+                blank = len(row) == 1 and row[0].isspace()
+                yield first + reader.line_num - 1, [] if blank else row
         except csv.Error as error:
-            raise self.error(
-                f"it cannot be read as CSV ({error}).", line=first + reader.line_num - 1
-            ) from error
+            line = first + reader.line_num - 1
+            raise self.error(f"it cannot be read as CSV ({error}).", line=line) from error
         finally:
             csv.field_size_limit(before)
 
     def _row_of_numbers(self, line: int, row: list[str]) -> list[float] | None:
         """The features of a row; None if it is to be left out."""
         if len(row) != len(self.names):
-            raise self.error(
-                f"{len(row)} cells, where the first row has {len(self.names)}: "
-                "complete the row, or remove it.",
-                line=line,
-            )
+            what = f"{len(row)} cells, where the first row has {len(self.names)}"
+            raise self.error(f"{what}: complete the row, or remove it.", line=line)
         try:
             if not self.kinds:
                 return [self.convert(row[j]) for j in self.roles.features]
@@ -306,11 +295,8 @@ class Delimited(Table):
             may_be_class, what = [j] == self.roles.labels, _cells.IN_WORDS[self.kinds.get(j)]
             hint = ", or give --task classes if labels are names" if may_be_class else ""
             hint = f", or give {marks} if numbers are written like that" if marks else hint
-            raise self.error(
-                f"{shown(cell)} is not {what}: correct that cell{hint}.",
-                line=line,
-                column=self.names[j],
-            ) from None
+            problem = f"{shown(cell)} is not {what}: correct that cell{hint}."
+            raise self.error(problem, line=line, column=self.names[j]) from None
 
     def _labels_of(self, rows: list[list[str]], places: list[int]) -> Any:
         """Labels, which are words from here on if digits turn out to be names of classes."""
@@ -343,8 +329,3 @@ class Delimited(Table):
 def _are_empty(rows: list[list[str]], begin: int) -> bool:
     """Whether all cells from a column on are empty."""
     return not any(cell.strip() for row in rows for cell in row[begin:])
-
-
-def _is_empty(row: list[str]) -> bool:
-    """Whether a line is empty or blank."""
-    return not row or (len(row) == 1 and row[0].isspace())

@@ -158,8 +158,6 @@ class Skipped:
         """As plain values, the most frequent reason first; no cell of a bad row is among them."""
         files = self.files.most_common(_TOLD)
         reasons = sorted(self.reasons.items(), key=lambda each: -each[1][0])
-        return {
-            "n": self.n,
-            "files": {os.path.basename(path): n for path, n in sorted(files)},
-            "reasons": [{"n": n, "reason": why, "first": at} for why, (n, at) in reasons],
-        }
+        told = [{"n": n, "reason": why, "first": at} for why, (n, at) in reasons]
+        names = {os.path.basename(path): n for path, n in sorted(files)}
+        return {"n": self.n, "files": names, "reasons": told}

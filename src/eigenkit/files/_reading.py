@@ -21,22 +21,12 @@ from eigenkit.files._targets import MOST_CLASSES, as_words, by_kind, join_labels
 from eigenkit.late import named
 
 # Imported on demand: each reader costs start-up time, pyarrow most of all.
-_READERS = {
-    "csv": "eigenkit.files._delimited:Delimited",
-    "tsv": "eigenkit.files._delimited:Delimited",
-    "svmlight": "eigenkit.files._svmlight:SvmLight",
-    "arff": "eigenkit.files._arff:Arff",
-    "npz": "eigenkit.files._binary:Npz",
-    "parquet": "eigenkit.files._binary:Parquet",
-}
+_READERS = dict.fromkeys(("csv", "tsv"), "eigenkit.files._delimited:Delimited")
+_READERS |= {"svmlight": "eigenkit.files._svmlight:SvmLight", "arff": "eigenkit.files._arff:Arff"}
+_READERS |= {"npz": "eigenkit.files._binary:Npz", "parquet": "eigenkit.files._binary:Parquet"}
 FORMATS = tuple(_READERS)
-_SUFFIXES = {
-    **{f".{kind}": kind for kind in FORMATS},
-    ".tab": "tsv",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
-    ".pq": "parquet",
-}
+_SUFFIXES = {f".{kind}": kind for kind in FORMATS}
+_SUFFIXES |= {".tab": "tsv", ".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
 # ARFF: comments and blank lines may come first.
 ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
@@ -184,16 +174,11 @@ def check_columns(sources: Sequence[Any]) -> None:
     first = sources[0]
     for source in sources[1:]:
         if source.feature_names != first.feature_names or source.label_names != first.label_names:
-            raise FileError(
-                source.path, f"its columns are not those of {first.path}: give files of one kind."
-            )
+            what = f"its columns are not those of {first.path}"
+            raise FileError(source.path, f"{what}: give files of one kind.")
         if name := other_dates(source.found.get("kinds"), first.found.get("kinds")):
-            raise FileError(
-                source.path,
-                f"it holds dates where {first.path} holds none, or none where that one does: give "
-                "files of one kind.",
-                column=name,
-            )
+            what = f"it holds dates where {first.path} holds none, or none where that one does"
+            raise FileError(source.path, f"{what}: give files of one kind.", column=name)
 
 
 def other_dates(
@@ -306,7 +291,6 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Blocks of rows as one."""
     if len(parts) == 1:
         return parts[0]
     if sparse.issparse(parts[0]):
@@ -344,7 +328,6 @@ class _Rows:
         self.dense[begin : self.n] = X
 
     def finish(self) -> Any:
-        """The matrix."""
         if self.n == 0:
             raise self.source.no_rows("it holds no rows.")
         if self.dense is None:

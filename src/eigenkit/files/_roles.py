@@ -31,10 +31,8 @@ class Table(Source):
         model = self.options.expected
         self.roles = found = self._roles_given() if model is None else self._roles_in(model)
         if len(found.features) > self.options.max_features:
-            raise self.error(
-                f"it has {len(found.features)} columns of features: raise --max-features if "
-                "that is right."
-            )
+            what = f"it has {len(found.features)} columns of features"
+            raise self.error(f"{what}: raise --max-features if that is right.")
         columns = found.features, found.labels, found.text, found.categorical, found.kept
         named = ([self.names[j] for j in each] for each in columns)
         self.feature_names, self.label_names, self.text_names, *others = named
@@ -87,19 +85,16 @@ class Table(Source):
             return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
         add = how_to_read({name: columns[name] for name in names if not hints[name]})
         steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
-        return self.error(
-            f"{what}: {', '.join(steps)}, name {them} with --labels, or leave {them} out with "
-            "--ignore."
-        )
+        steps += [f"name {them} with --labels", f"or leave {them} out with --ignore."]
+        return self.error(f"{what}: {', '.join(steps)}")
 
     def _roles_given(self) -> Roles:
         """The roles that the options say, and what is left as features."""
         named, ignored = self._named()
         labels, groups = named["labels"], named["groups"]
         if len(groups) > 1:
-            raise self.error(
-                f"--groups {self.options.groups} names {len(groups)} columns: give one."
-            )
+            named_so = f"--groups {self.options.groups} names {len(groups)} columns"
+            raise self.error(f"{named_so}: give one.")
         for what, columns in named.items():
             for j in sorted(set(labels) & set(columns)) if what != "labels" else ():
                 raise self._twice(j, "labels", what)
@@ -185,10 +180,8 @@ class Table(Source):
             hint = "" if self.header else "; if its first row holds names, give --header"
             if self.header and all(map(_cells.is_number, self.names)):
                 hint = "; if its first row holds no names, give --no-header"
-            raise self.error(
-                f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
-                f"it has {listed(self.names)}{hint}."
-            )
+            lacks = f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}"
+            raise self.error(f"{lacks}; it has {listed(self.names)}{hint}.")
         return found
 
 
@@ -243,13 +236,10 @@ def how_to_read(columns: dict[str, list[str]]) -> str:
     """Options for columns of text; numbered names that repeat may be groups."""
     few, rows, text = list[str](), list[str](), list[str]()
     for name, cells in columns.items():
-        if 2 * len({cell.strip() for cell in cells}) <= len(cells):  # a few values that repeat
+        n = len(cells)
+        if 2 * len({cell.strip() for cell in cells}) <= n:  # a few values that repeat
             few.append(name)
-        elif (
-            len(cells) > 3
-            and len({*cells}) == len(cells)
-            and all(len(c.split()) < 2 for c in cells)
-        ):
+        elif n > 3 and len({*cells}) == n and all(len(cell.split()) < 2 for cell in cells):
             rows.append(name)  # all differ, and none is several words
         else:
             text.append(name)

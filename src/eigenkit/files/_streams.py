@@ -14,7 +14,6 @@ import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -26,13 +25,10 @@ from eigenkit.numerics.compiled import after_lines
 LONGEST_LINE = 64 * 2**20
 _CHUNK = 2**20
 _HEAD = 256 * 1024
-_BOMS = [
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-]
+# Marks at the beginning of a text, those of 32 bits first: one of them begins with one of 16.
+_BOMS = {codecs.BOM_UTF8: "utf-8-sig"}
+_BOMS |= dict.fromkeys((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-32")
+_BOMS |= dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16")
 # Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
 # Bytes that are not text become this one if bad lines are left out and not refused.
@@ -109,10 +105,9 @@ class Origin:
                 raise
             raise FileError(self.path, f"the {self.compression} data are damaged.") from error
         except UnicodeError as error:
-            encoding = getattr(error, "encoding", "its encoding")
-            raise FileError(
-                self.path, f"it is not in {encoding}: name another with --encoding (latin-1)."
-            ) from error
+            what = f"it is not in {getattr(error, 'encoding', 'its encoding')}"
+            remedy = "name another with --encoding (latin-1)."
+            raise FileError(self.path, f"{what}: {remedy}") from error
 
     def text(self, encoding: str) -> Iterator[bytes]:
         """The text in UTF-8, in pieces that end with a line; line ends become ``\\n``.
@@ -139,9 +134,8 @@ class Origin:
                 rest += piece
             if len(rest) > LONGEST_LINE:
                 longest = size(LONGEST_LINE)
-                raise FileError(
-                    self.path, f"it holds a line of more than {longest}: this is not a table."
-                )
+                what = f"it holds a line of more than {longest}: this is not a table."
+                raise FileError(self.path, what)
         if rest:
             yield rest
 
@@ -161,29 +155,20 @@ class _Decoded:
     def read(self, n: int) -> bytes:
         """The text of the next bytes: at least one character, until they end."""
         while piece := self._binary.read(n):
-            if self._is_plain(piece):
+            nothing_held = self._decoder.getstate() == (b"", 0)  # of earlier bytes
+            if self._has_ascii and nothing_held and piece.isascii() and b"\r" not in piece:
                 return piece
             if text := self._decoder.decode(piece):
                 return text.encode()
         return self._decoder.decode(b"", final=True).encode()
 
-    def _is_plain(self, piece: bytes) -> bool:
-        """Whether decoding would not change the bytes, and no earlier ones are held back."""
-        nothing_held = self._decoder.getstate() == (b"", 0)
-        return self._has_ascii and nothing_held and piece.isascii() and b"\r" not in piece
 
-
-@dataclass
 class Lines:
     """Text in whole lines, as UTF-8, with their numbers; blocks never cut a quoted cell in two."""
 
-    origin: Origin
-    encoding: str
-    number: int = 0
-
-    def __post_init__(self) -> None:
-        self._pieces = self.origin.text(self.encoding)
-        self._piece, self._at = b"", 0
+    def __init__(self, origin: Origin, encoding: str) -> None:
+        self._pieces = origin.text(encoding)
+        self.number, self._piece, self._at = 0, b"", 0
 
     def take(self, n: int) -> tuple[int, bytes]:
         """The number of the first line, and about ``n`` lines."""
@@ -242,9 +227,8 @@ def _spool(path: str, stream: Any, max_bytes: int) -> IO[bytes]:
         left -= len(piece)
     if left <= 0 and stream.read(1):
         kept.close()
-        raise FileError(
-            path, f"it expands to more than {size(max_bytes)}: raise --max-memory if that is right."
-        )
+        what = f"it expands to more than {size(max_bytes)}"
+        raise FileError(path, f"{what}: raise --max-memory if that is right.")
     kept.seek(0)
     return kept
 
@@ -260,11 +244,10 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
         try:
             return codecs.lookup(options.encoding).name
         except LookupError:
-            raise FileError(
-                origin.path, f"encoding {options.encoding!r} is not known: try utf-8 or latin-1."
-            ) from None
+            what = f"encoding {options.encoding!r} is not known"
+            raise FileError(origin.path, f"{what}: try utf-8 or latin-1.") from None
     head = origin.head()
-    for mark, name in _BOMS:
+    for mark, name in _BOMS.items():
         if head.startswith(mark):
             return name
     told = options.expected.told.get("encoding") if options.expected else None
@@ -272,9 +255,8 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
         return codecs.lookup(told).name
     first = head if origin.errors == "strict" else head.partition(b"\n")[0]
     if origin.is_file and b"\x00" in first:
-        raise FileError(
-            origin.path, "it holds binary data, not text: name its format with --format."
-        )
+        what = "it holds binary data, not text"
+        raise FileError(origin.path, f"{what}: name its format with --format.")
     if _is_utf8(head):
         return "utf-8"
     return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"

@@ -51,12 +51,8 @@ class SvmLight(Source):
             self.index_base = (0 if lowest == 0 else 1) if base is None else base
             self._check_base(lowest)
             self.n_features = highest + 1 - self.index_base
-        self.found = {
-            "format": "svmlight",
-            "encoding": "ascii",
-            "index_base": self.index_base,
-            "columns": self.n_features,
-        }
+        self.found = {"format": "svmlight", "encoding": "ascii", "index_base": self.index_base}
+        self.found["columns"] = self.n_features
 
     def _check_base(self, lowest: int) -> None:
         if lowest < (self.options.index_base or 0):
@@ -100,11 +96,10 @@ class SvmLight(Source):
 
     def _check_known(self, columns: np.ndarray) -> None:
         if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):
-            strange = columns[(columns >= self.n_features) | (columns < 0)]
-            raise self.error(
-                f"it holds the feature {int(strange[0]) + self.index_base}, but the model was "
-                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
-            )
+            base, strange = self.index_base, columns[(columns >= self.n_features) | (columns < 0)]
+            known = f"features {base} to {self.n_features + base - 1}"
+            found = f"it holds the feature {int(strange[0]) + base}"
+            raise self.error(f"{found}, but the model was fitted on {known}.")
 
     def _parse(self, first: int, lines: list[bytes]) -> Pairs:
         labels: list[tuple[str, ...]] = []
@@ -129,7 +124,6 @@ class SvmLight(Source):
         return Pairs(labels, indices, values, counts)
 
     def _explain(self, first: int, lines: list[bytes]) -> NoReturn:
-        """Say which line is wrong, and why."""
         for number, line in enumerate(lines, start=first):
             words = line.split(b"#")[0].split()
             seen: set[int] = set()
@@ -137,10 +131,8 @@ class SvmLight(Source):
                 if not word.startswith(b"qid:"):
                     index = self._check_pair(number, word)
                     if index in seen:
-                        raise self.error(
-                            f"the row holds feature {index} twice: give every feature one value.",
-                            line=number,
-                        )
+                        what = f"the row holds feature {index} twice"
+                        raise self.error(f"{what}: give every feature one value.", line=number)
                     seen.add(index)
         raise self.error("it cannot be read as svmlight.", line=first)
 
@@ -152,11 +144,8 @@ class SvmLight(Source):
             raise self.error(f"{shown(text)} is not a pair index:value of numbers.", line=line)
         digits = index.lstrip("0")
         if len(digits) > 15 or int(digits or "0") > self.options.max_features:
-            raise self.error(
-                f"feature {shown(index)} is beyond the limit of {self.options.max_features}: "
-                "raise it with --max-features.",
-                line=line,
-            )
+            what = f"feature {shown(index)} is beyond the limit of {self.options.max_features}"
+            raise self.error(f"{what}: raise it with --max-features.", line=line)
         if not fits(float, value) or not np.isfinite(float(value)) or "_" in value:
             raise self.error(f"{shown(value)} is not a finite number.", line=line, column=index)
         return int(index)

@@ -55,10 +55,9 @@ class Target:
 
     def _indicator(self, path: Any, labels: Any, start: int) -> np.ndarray:
         if isinstance(labels, np.ndarray):
-            if labels.shape[1] != len(self.names):
-                raise FileError(
-                    path, f"it has {labels.shape[1]} labels, but the model has {len(self.names)}."
-                )
+            n, known = labels.shape[1], len(self.names)
+            if n != known:
+                raise FileError(path, f"it has {n} labels, but the model has {known}.")
             _check_marks(path, labels, start)
             return labels
         place = {name: j for j, name in enumerate(self.names)}
@@ -87,11 +86,9 @@ class Target:
         """Refuse classes that are not among these."""
         strange = sorted(set(y) - set(self.names)) if self.kind == "classes" else []
         if strange:
-            raise FileError(
-                path,
-                f"it holds the class {shown(strange[0])}, which none of the training rows has "
-                f"({listed(self.names)}): correct it, or leave out such rows.",
-            )
+            what = f"it holds the class {shown(strange[0])}, which none of the training rows has"
+            remedy = "correct it, or leave out such rows."
+            raise FileError(path, f"{what} ({listed(self.names)}): {remedy}")
 
     def as_read(self, options: Reading) -> Reading:
         """The options, with labels to be read as these were."""
@@ -123,11 +120,9 @@ def target_of(
             what = shown(names[0]) if names else "none"
             raise FileError(path, f"every row has the same labels ({what}): nothing to learn.")
     if separator is not None and not numbers and all(len(cell) < 2 for cell in labels):
-        warnings.warn(
-            f"{path}: no row has several labels with {separator!r} between them: is that the "
-            "--label-separator of this file?",
-            stacklevel=2,
-        )
+        what = f"no row has several labels with {separator!r} between them"
+        question = "is that the --label-separator of this file?"
+        warnings.warn(f"{path}: {what}: {question}", stacklevel=2)
     many = separator is None and kind == "classes" and len(names) >= _MANY
     if many and (found := may_be_else(names, len(labels), task is not None)):
         such = f"{len(names)} classes such as {shown(names[-1])}"
@@ -260,10 +255,8 @@ def _no_class(labels: Sequence[Any]) -> str:
     there = [*filter(None, labels)]
     held = [m for m in ";|,/" if 3 * sum(m in cell for cell in there) > len(there)]
     separator = f"--label-separator {held[0]!r}" if held else "--label-separator"
-    return (
-        "has no class: fill it in, leave such rows out with --missing drop, or give "
-        f"{separator} if rows may have several, or none"
-    )
+    fill = "has no class: fill it in, leave such rows out with --missing drop"
+    return f"{fill}, or give {separator} if rows may have several, or none"
 
 
 def check_complete(path: Any, labels: Any, start: int = 0) -> None:
@@ -274,12 +267,9 @@ def check_complete(path: Any, labels: Any, start: int = 0) -> None:
         return
     bad = np.flatnonzero(~np.isfinite(labels).all(axis=1))
     if bad.size:
-        row = start + bad[0] + 1
-        raise FileError(
-            path,
-            f"row {row} has a label that is missing or not finite: correct it, or leave out rows "
-            "without one with --missing drop.",
-        )
+        what = f"row {start + bad[0] + 1} has a label that is missing or not finite"
+        remedy = "correct it, or leave out rows without one with --missing drop."
+        raise FileError(path, f"{what}: {remedy}")
 
 
 def check_all_complete(source: Source, block: Block) -> None:
@@ -303,11 +293,9 @@ def check_alike(kinds: Mapping[str, dict[bool, str]]) -> None:
     only = {next(iter(found)): path for path, found in kinds.items() if len(found) == 1}
     if len(only) == 2:
         word, number = (shown(kinds[only[kind]][kind]) for kind in (False, True))
-        raise FileError(
-            only[False],
-            f"its labels are words such as {word}, and those of {only[True]} numbers such as "
-            f"{number}: write them alike, or say with --task classes that all are classes.",
-        )
+        what = f"its labels are words such as {word}, and those of {only[True]} numbers such as"
+        remedy = "write them alike, or say with --task classes that all are classes."
+        raise FileError(only[False], f"{what} {number}: {remedy}")
 
 
 def as_words(labels: Any) -> list[Any]:
@@ -315,10 +303,8 @@ def as_words(labels: Any) -> list[Any]:
     if not isinstance(labels, np.ndarray):
         return cast(list[Any], labels)
     if labels.shape[1] > 1:
-        raise ValueError(
-            "the label columns hold numbers in some files and words in others: give files of one "
-            "kind."
-        )
+        what = "the label columns hold numbers in some files and words in others"
+        raise ValueError(f"{what}: give files of one kind.")
     return ["" if np.isnan(value) else f"{value:.17g}" for value in labels[:, 0]]
 
 

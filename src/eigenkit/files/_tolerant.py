@@ -173,8 +173,6 @@ def _joined(blocks: list[Block]) -> Block:
 
 
 class TolerantArff(TolerantTable, Arff):
-    """ARFF, dense or sparse."""
-
     def _slowly(self, first: int, lines: list[str]) -> Block:
         if not self.sparse:
             return super()._slowly(first, lines)
@@ -189,8 +187,6 @@ class TolerantArff(TolerantTable, Arff):
 
 
 class TolerantPairs(Tolerant, SvmLight):
-    """Lines of svmlight."""
-
     def __init__(self, origin: Origin, options: Reading) -> None:
         super().__init__(origin, options)
         self._whole = None  # bad rows are counted by the pass that gives the good ones

@@ -257,11 +257,9 @@ class Lock(AbstractContextManager["Lock"]):
             if lock(handle) is False:
                 holder = os.read(handle, 20).decode("ascii", "replace").strip()
                 os.close(handle)
-                raise FileError(
-                    self._path,
-                    f"another process{f' ({holder})' if holder else ''} is writing it: end that "
-                    "one first, or name another file.",
-                )
+                who = f"another process ({holder})" if holder else "another process"
+                remedy = "end that one first, or name another file."
+                raise FileError(self._path, f"{who} is writing it: {remedy}")
             same = False
             with suppress(OSError):  # its last holder may just have removed it
                 same = os.path.samestat(os.fstat(handle), os.stat(self._place))

@@ -34,7 +34,6 @@ class Affine:
 
 
 def components_map(model: Model) -> Affine:
-    """From features to components."""
     if not model.projects:
         raise ValueError(f"{model.method} has no components.")
     return _map_of(model, lambda X: np.asarray(model.estimator.transform(X)))
@@ -89,10 +88,8 @@ def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
 
 
 def _bent(model: Model) -> ValueError:
-    return ValueError(
-        f"{model.method} is not an affine map of the features, which this needs: use a linear "
-        "method, one without kernels or planes."
-    )
+    what = f"{model.method} is not an affine map of the features, which this needs"
+    return ValueError(f"{what}: use a linear method, one without kernels or planes.")
 
 
 _OPSET = 17

@@ -15,8 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words, readable, tabular
-from eigenkit.files import Block, FileError, Source, Target
-from eigenkit.files._common import size
+from eigenkit.files import Block, FileError, Source, Target, size
 from eigenkit.files._reading import are_names, rows_per_block
 from eigenkit.files._streams import held
 from eigenkit.files._targets import check_all_complete, join_labels, target_in
@@ -62,10 +61,8 @@ def triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
 
 def sliceable(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     """The same as objects with a shape, whose rows can be taken."""
-    y, weight = (
-        None if A is None else _with_rows(name, A)
-        for name, A in (("y", y), ("the weights", weight))
-    )
+    y = None if y is None else _with_rows("y", y)
+    weight = None if weight is None else _with_rows("the weights", weight)
     return _with_rows("X", X), y, weight
 
 
@@ -229,10 +226,7 @@ class Place:
     offset: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-
-    @property
-    def n_bytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+    n_bytes: int
 
 
 class Scratch:
@@ -247,15 +241,13 @@ class Scratch:
         try:
             file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise FileError(
-                self.folder, f"no scratch file can be made there ({error.strerror})."
-            ) from error
+            problem = f"no scratch file can be made there ({error.strerror})."
+            raise FileError(self.folder, problem) from error
         self._file: Any = held(self, file)
 
     def put(self, array: np.ndarray) -> Place:
-        """Keep a copy of an array of numbers."""
         array = np.ascontiguousarray(array)
-        place = Place(self.n_bytes, array.dtype, array.shape)
+        place = Place(self.n_bytes, array.dtype, array.shape, array.nbytes)
         left = array.reshape(-1).view(np.uint8)
         try:
             while left.nbytes:
@@ -264,16 +256,13 @@ class Scratch:
             self._file.close()
             problem = f"the scratch file cannot be written ({error.strerror})."
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                problem = (
-                    f"the disk is full after {size(self.n_bytes)} of parsed rows: set TMPDIR, or "
-                    "scratch=, to a folder with more room."
-                )
+                problem = f"the disk is full after {size(self.n_bytes)} of parsed rows"
+                problem += ": set TMPDIR, or scratch=, to a folder with more room."
             raise FileError(self.folder, problem) from error
         self.n_bytes += array.nbytes
         return place
 
     def get(self, place: Place) -> np.ndarray:
-        """Read an array back."""
         array = np.empty(place.shape, dtype=place.dtype)
         left = array.reshape(-1).view(np.uint8)
         with self._lock:
@@ -289,10 +278,8 @@ class Scratch:
         """Arrays mapped from the file, which lasts as long as they do."""
         mapped = np.memmap(self._file, np.uint8, "r") if self.n_bytes else np.empty(0, np.uint8)
         stored = np.asarray(mapped)
-        return {
-            name: stored[p.offset : p.offset + p.n_bytes].view(p.dtype).reshape(p.shape)
-            for name, p in places.items()
-        }
+        parts = {name: stored[p.offset : p.offset + p.n_bytes] for name, p in places.items()}
+        return {name: parts[name].view(p.dtype).reshape(p.shape) for name, p in places.items()}
 
 
 @dataclass(frozen=True)
@@ -307,7 +294,6 @@ class Stored:
 
     @classmethod
     def of(cls, scratch: Scratch, X: Any) -> Stored:
-        """Keep the X of a block."""
         parts: tuple[np.ndarray, ...] = (X,)
         if sparse.issparse(X):
             index = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64

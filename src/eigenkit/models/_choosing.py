@@ -63,11 +63,9 @@ class FitRows(Iterable[tuple[Any, np.ndarray]]):
     """
 
     def scores(self, projection: Any) -> Iterable[tuple[Array, np.ndarray]]:
-        """Scores and labels of every block."""
         return ((scores_of(projection, X), y) for X, y in self)
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
-        """The sums of the scores of all rows."""
         return sums_of(((X, y, None) for X, y in self), projection, target)
 
 
@@ -116,7 +114,6 @@ class InMemory(FitRows):
         return [*splits_of(folds, self.cv)]
 
     def fit(self, estimator: Any, searched: bool = False) -> Any:
-        """The estimator, fitted to all rows."""
         ((X, y),) = self
         return estimator.fit(X, y)
 
@@ -208,10 +205,8 @@ def _score(rows: Any, by: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
     single = rows.kind == "classes"
     classes = np.unique(y) if single else y[:0]
-    Y, Y_new = (
-        np.asarray(part[:, None] == classes if single else part, dtype=np.float64)
-        for part in (y, y_new)
-    )
+    both = (part[:, None] == classes if single else part for part in (y, y_new))
+    Y, Y_new = (np.asarray(part, dtype=np.float64) for part in both)
     S = fit_linear(Z, Y, rows.classifier, single).decision(Z_new)
     if by == "accuracy":
         return float(np.mean(classes[S.argmax(axis=1)] == y_new))
@@ -276,10 +271,8 @@ class Choice:
             self.method.make(**self.params).fit(X[train], y[train])
         one = time.monotonic() - begun
         if one * n_fits > WORTH_SAYING:
-            say(
-                f"one fit takes {one:.1f} s: the choice by cross-validation needs at most {n_fits} "
-                f"fits, about {time_of(one * n_fits)} or less"
-            )
+            needs = f"needs at most {n_fits} fits, about {time_of(one * n_fits)} or less"
+            say(f"one fit takes {one:.1f} s: the choice by cross-validation {needs}")
 
 
 def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
@@ -292,9 +285,8 @@ def _searched(scores: np.ndarray, rows: Any) -> dict[str, Any]:
 def _search(estimator: Any, alphas: Any, rows: Any) -> tuple[float, dict[str, Any]]:
     """The alpha that is best on rows left out, and a record of all scores."""
     if "alpha" not in estimator.get_params(deep=False):
-        raise ValueError(
-            f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
-        )
+        name = type(estimator).__name__
+        raise ValueError(f"{name} has no alpha to choose: leave --alpha cv out.")
     ours = callable(alphas)  # a grid of our own is made for the first block, and grows
     grid = alphas(next(iter(rows))[0]) if ours else alphas
 
@@ -322,10 +314,8 @@ def quality_of(
     if choice is not None and nested:
         estimators = (choice.made(part)[0] for part in rows.parts(min(rows.cv, _INNER)))
         if _INNER * took > WORTH_SAYING:
-            say(
-                f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
-                f"{time_of(_INNER * took)}: --no-quality leaves that out"
-            )
+            again = f"it is chosen again in {rows.cv} folds, in about {time_of(_INNER * took)}"
+            say(f"to say how good that is, {again}: --no-quality leaves that out")
     try:
         found = cross_validated(estimators, rows)
     except ValueError:  # a small class is missing in a fold of some fold

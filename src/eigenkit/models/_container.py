@@ -23,7 +23,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from itertools import chain
@@ -47,7 +47,6 @@ _DTYPES = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8",
 
 
 def write_container(stream: IO[bytes], tree: Any, arrays: list[np.ndarray]) -> None:
-    """Write a tree and its arrays."""
     plain = [np.asarray(a, dtype=a.dtype.newbyteorder("<"), order="C") for a in arrays]
     described = [[a.dtype.str, list(a.shape)] for a in plain]
     strange = [d for d, _ in described if d not in _DTYPES]
@@ -89,11 +88,8 @@ def read_container(path: str, max_bytes: int) -> tuple[Any, list[np.ndarray]]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(path, "its description cannot be read") from error
     if version != FORMAT:
-        raise FileError(
-            path,
-            f"its format is {version!r}, this version of eigenkit reads {FORMAT}: "
-            "use a later eigenkit.",
-        )
+        ours = f"this version of eigenkit reads {FORMAT}: use a later eigenkit."
+        raise FileError(path, f"its format is {version!r}, {ours}")
     return tree, _arrays(path, data, 16 + n, described)
 
 
@@ -173,15 +169,8 @@ CLASSES = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in 
 # Parameters that estimators no longer have, but earlier files hold; predictions do not need them.
 RETIRED = {"penalty", "l1_ratio"}
 # Parameters that earlier files lack: their models were fitted with the defaults.
-ADDED = {
-    "label_rank",
-    "probability",
-    "random_state",
-    "rule",
-    "shrinkage",
-    "store_covariance",
-    "svd_solver",
-}
+ADDED = {"label_rank", "probability", "random_state", "rule", "shrinkage"}
+ADDED |= {"store_covariance", "svd_solver"}
 
 
 class TreeError(ValueError):
@@ -365,16 +354,7 @@ def _check_names(cls: Any, params: set[str], state: dict[str, Any]) -> None:
             raise TreeError(f"an estimator has the attribute {name[:60]!r}")
 
 
-_READ = {
-    "float": _float,
-    "list": _items,
-    "tuple": lambda tree, arrays: tuple(_items(tree, arrays)),
-    "dict": _dict,
-    "array": _array,
-    "scalar": _array,
-    "strings": _strings,
-    "objects": _strings,
-    "csr": _csr,
-    "dtype": _dtype,
-    "object": _object,
-}
+_READ: dict[str, Callable[[Any, Any], Any]] = {"list": _items, "dict": _dict, "object": _object}
+_READ |= {"tuple": lambda tree, arrays: tuple(_items(tree, arrays))}
+_READ |= {"array": _array, "scalar": _array, "csr": _csr, "dtype": _dtype, "float": _float}
+_READ |= dict.fromkeys(("strings", "objects"), _strings)

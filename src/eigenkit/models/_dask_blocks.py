@@ -119,7 +119,6 @@ class DaskBlocks(Blocks):
             yield from ((found, y) for found, y, _ in result_of(self.client, made))
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
-        """The sums of the scores of all rows."""
         found: ScoreSums | None = self.passes().run(sums_of, projection, target)
         return found
 
@@ -128,8 +127,6 @@ GONE = "the scheduler is gone, and with it what the workers held: connect and fi
 
 
 class ClusterPasses(Passes):
-    """Passes by the workers of a cluster."""
-
     def __init__(self, client: Any, parts: Sequence[Any]) -> None:
         self.client, self.futures = client, list(parts)
         self._n_bytes: dict[str, int] = {}
@@ -265,10 +262,8 @@ def result_of(client: Any, future: Any) -> Any:
             if client.scheduler_info(n_workers=-1)["workers"]:
                 accompanied = time.monotonic()
             if time.monotonic() - accompanied > PATIENCE:
-                raise RuntimeError(
-                    f"there has been no worker for {PATIENCE:.0f} seconds: start some, and fit "
-                    "again."
-                ) from None
+                since = f"for {PATIENCE:.0f} seconds: start some, and fit again."
+                raise RuntimeError(f"there has been no worker {since}") from None
         except KilledWorker as error:
             raise RuntimeError(
                 f"every worker that took the task {error.task!r} died: give them more memory, or "
@@ -289,11 +284,7 @@ def itself(value: Any) -> Any:
 
 
 def on_parts(
-    function: Callable[..., Any],
-    shared: tuple[Any, ...],
-    parts: list[list[Any]],
-    first: bool,
-    alone: bool,
+    function: Callable[..., Any], shared: Any, parts: list[Any], first: bool, alone: bool
 ) -> Any:
     """The results of some parts as a list: added up if they are the ``first`` parts of a group,
     and without the list if they are ``alone`` in it.
@@ -342,7 +333,6 @@ def sum_of(values: Sequence[Any], order: list[int] | None) -> Any:
 
 
 def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
-    """The first rows of a part; None if it is empty."""
     for X, *others in blocks:
         if X.shape[0]:
             y, weight = (None if each is None else each[:2] for each in others)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 
 from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import find
-from eigenkit.files import FileError, Reading, Target, open_file
+from eigenkit.files import FileError, Reading, open_file
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import check_columns, paths
 from eigenkit.files._targets import by_kind, check_alike, class_values, natural
@@ -27,6 +28,7 @@ from eigenkit.shell import what_is
 
 # Products count with 32 bit indices.
 MOST_STORED = 2**31 - 1
+PARTS = "give delayed pairs (X, y), a collection, or files."
 # How often a file is tried if a disk or network fails, and the seconds in between.
 TRIES, PAUSE = 3, 1.0
 
@@ -61,9 +63,8 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
             "TLS__CA_FILE and so on."
         ) from error
     except OSError as error:
-        raise ValueError(
-            f"no scheduler answers at {address}: start one, or correct the address."
-        ) from error
+        problem = f"no scheduler answers at {address}: start one, or correct the address."
+        raise ValueError(problem) from error
     with client:
         yield client
 
@@ -151,12 +152,10 @@ def blocks_of(
     elif y is not None:
         raise TypeError("y goes with a dask array or dataframe: give pairs (X, y) as parts.")
     if not np.iterable(parts):
-        raise TypeError(
-            f"parts is {what_is(parts)}: give delayed pairs (X, y), a collection, or files."
-        )
+        raise TypeError(f"parts is {what_is(parts)}: {PARTS}")
     given = [_as_future(client, part) for part in parts]
     if not given:
-        raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")
+        raise ValueError(f"parts is empty: {PARTS}")
     # Without workers=: if the last of those dies, Dask never gives such tasks to workers that come
     # later, even with allow_other_workers.
     made = [client.submit(_sized, checked_part, part) for part in given]
@@ -184,10 +183,9 @@ def _collection(X: Any, y: Any) -> list[Any]:
     """Pairs of a dask array or dataframe, cut between rows only."""
     rows = _row_chunks("X", X)
     others = [None] * len(rows) if y is None else _row_chunks("y", y)
-    if len(others) != len(rows):
-        raise ValueError(
-            f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
-        )
+    n, n_y = len(rows), len(others)
+    if n != n_y:
+        raise ValueError(f"X has {n} chunks of rows and y has {n_y}: rechunk y as X is.")
     if y is not None and hasattr(X, "chunks") and hasattr(y, "chunks"):
         for i, (n, n_y) in enumerate(zip(X.chunks[0], y.chunks[0], strict=True)):
             if n != n_y:
@@ -202,14 +200,11 @@ def _row_chunks(name: str, collection: Any) -> list[Any]:
         return list(delayed)
     chunks = collection.chunks
     if any(np.isnan(size) for size in chunks[0]):
-        raise ValueError(
-            f"{name} has chunks of unknown lengths: call {name}.compute_chunk_sizes() first."
-        )
+        call = f"call {name}.compute_chunk_sizes() first."
+        raise ValueError(f"{name} has chunks of unknown lengths: {call}")
     if len(chunks) > 1 and len(chunks[1]) > 1:
-        raise ValueError(
-            f"{name} is cut between columns ({len(chunks[1])} chunks): rechunk it to whole rows, "
-            f"{name}.rechunk({{1: -1}})."
-        )
+        what = f"{name} is cut between columns ({len(chunks[1])} chunks)"
+        raise ValueError(f"{what}: rechunk it to whole rows, {name}.rechunk({{1: -1}}).")
     return list(np.ravel(delayed))
 
 
@@ -225,10 +220,8 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
         found = _looked(client, names, options)
     kinds = {each.target and each.target.kind for each in found}
     if len(kinds) > 1:
-        raise ValueError(
-            f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
-            "they are with task=."
-        )
+        what = f"the files hold different labels ({', '.join(sorted(map(str, kinds)))})"
+        raise ValueError(f"{what}: say what they are with task=.")
     width = max(each.width for each in found)
     (kind,), several = kinds, {each.names for each in found}
     known = list(found[0].names)
@@ -248,7 +241,7 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
     return made
 
 
-def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
+def _looked(client: Any, names: list[str], options: Reading) -> list[SimpleNamespace]:
     """What every file holds, as the workers see it."""
     return [result_of(client, each) for each in client.map(looked, names, options=options)]
 
@@ -256,38 +249,20 @@ def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
 # -- what the workers do: make parts, lists of blocks (X, y, weight) --------------------
 
 
-@dataclass(frozen=True)
-class Looked:
+def looked(path: str, options: Reading) -> SimpleNamespace:
     """What must agree between files, the size, and what was skipped."""
-
-    path: str
-    feature_names: list[str] | None
-    label_names: list[str]
-    found: dict[str, Any]
-    target: Target | None
-    words: bool  # whether the labels are words
-    width: int
-    n_rows: int
-    skipped: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the labels."""
-        return () if self.target is None else self.target.names
-
-
-def looked(path: str, options: Reading) -> Looked:
     blocks, target, source = _parsed(path, options)
-    return Looked(
-        path,
-        source.feature_names,
-        source.label_names,
-        source.found,
-        target,
-        not source.numeric_labels,
-        max(block.shape[1] for block in blocks),
-        sum(block.shape[0] for block in blocks),
-        source.skipped,
+    return SimpleNamespace(
+        path=path,
+        feature_names=source.feature_names,
+        label_names=source.label_names,
+        found=source.found,
+        target=target,
+        names=() if target is None else target.names,  # of the labels
+        words=not source.numeric_labels,
+        width=max(block.shape[1] for block in blocks),
+        n_rows=sum(block.shape[0] for block in blocks),
+        skipped=source.skipped,
     )
 
 
@@ -326,9 +301,8 @@ def checked_part(part: Any) -> list[Any]:
         if sparse.issparse(X):
             X = sparse.csr_array(X)
             if X.nnz > MOST_STORED:
-                raise ValueError(
-                    f"a part holds {X.nnz} numbers, more than {MOST_STORED}: make smaller parts."
-                )
+                held = f"{X.nnz} numbers, more than {MOST_STORED}"
+                raise ValueError(f"a part holds {held}: make smaller parts.")
         made.append((X, y, weight))
     return made
 

@@ -167,7 +167,7 @@ class Features:
             return block.X
         parts = [column.matrix(block.text[column.name]) for column in self.text]
         # Few categories beside the numbers: a sparse matrix would not pay.
-        few = self.n_features <= 11 * self.n_numbers + 50
+        few = self.n_features <= 11 * self.n_numbers + 50 and not sparse.issparse(block.X)
         if few and all(column.kind == _CATEGORIES for column in self.text):
             return np.hstack([block.X, *[part.toarray().astype(block.X.dtype) for part in parts]])
         numbers = [sparse.csr_array(block.X)] if self.n_numbers else []
@@ -192,7 +192,6 @@ def learn_features(
 
     Rows that are to be dropped for a missing value are no longer in the blocks.
     """
-    names = source.feature_names
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
         learn_categories(source.path, name, blocks)
@@ -200,15 +199,10 @@ def learn_features(
         else learn_text(source.path, name, blocks, text_kind, text_size, ngrams)
         for name in source.text_names
     )
-    features = Features(
-        None if names is None else tuple(names),
-        n_numbers,
-        text,
-        missing,
-        learn_fill((block.X for block in blocks()), n_numbers, missing),
-        np.empty(0),
-        int(source.found.get("index_base", 1)),
-    )
+    names = None if source.feature_names is None else tuple(source.feature_names)
+    fill = learn_fill((block.X for block in blocks()), n_numbers, missing)
+    base = int(source.found.get("index_base", 1))
+    features = Features(names, n_numbers, text, missing, fill, np.empty(0), base)
     if features.n_features == 0:
         raise FileError(source.path, "no column is left for features.")
     parts = (features.matrix(source.path, block) for block in blocks())

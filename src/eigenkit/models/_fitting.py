@@ -15,9 +15,8 @@ import numpy as np
 
 from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import Method, comparable, find, gap_params, usual, view_params
-from eigenkit.files import Block, Data, FileError, Source, Target, read
+from eigenkit.files import Block, Data, FileError, Source, Target, read, size
 from eigenkit.files._checks import groups_in
-from eigenkit.files._common import size
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
 from eigenkit.models._blocks import Scratch, Stored, Tick, in_blocks, labels_of, unsaid
@@ -135,13 +134,9 @@ class Fit:
 
     def _how(self, rows: InBlocks | InMemory, estimator: Any) -> dict[str, Any]:
         """What the model file says about the fit."""
-        how = {
-            **how_fitted(self.source, self.source.path, estimator, rows.shape[0], self.missing),
-            "scale": self.scale,
-            "in_blocks": self.stream,
-            "seed": self.random_state,
-            "views": list(self.views),
-        }
+        how = how_fitted(self.source, self.source.path, estimator, rows.shape[0], self.missing)
+        how |= {"scale": self.scale, "in_blocks": self.stream, "seed": self.random_state}
+        how["views"] = list(self.views)
         if isinstance(rows, InMemory) and rows.groups is not None:
             how["groups"] = {"column": self.source.group_name, "n": len(np.unique(rows.groups))}
         return how
@@ -211,10 +206,8 @@ class InBlocks(FitRows):
         """All rows in a scratch file, as blocks that are read from there from now on."""
         if self._stored is None or (raw and not self._stored_raw):
             scratch = Scratch()
-            self.say(
-                f"{self.width} columns: the rows are parsed into a scratch file in "
-                f"{scratch.folder}, which takes about {time_of(self.seconds)}"
-            )
+            place = f"a scratch file in {scratch.folder}, which takes about {time_of(self.seconds)}"
+            self.say(f"{self.width} columns: the rows are parsed into {place}")
             held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
             classes = np.array(self.target.names) if self.target.kind == "classes" else None
             self._stored, self._stored_raw = RowBlocks.stored(held, classes), raw
@@ -254,12 +247,9 @@ def check_target(
         return
     words = {"classes": "one class a row", "labels": "sets of labels", "numbers": "numbers"}
     able = [name for name in usual(comparable(target.kind)) if suits(find(name))]
-    raise FileError(
-        path,
-        f"{method.name} does not learn from {words[target.kind]}, which this file holds: use one "
-        f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are with "
-        "--task.",
-    )
+    what = f"{method.name} does not learn from {words[target.kind]}, which this file holds"
+    use = f"use one of {', '.join(able)} (eigenkit methods lists all)"
+    raise FileError(path, f"{what}: {use}, or say what the labels are with --task.")
 
 
 def _note(digest: Any, block: Block) -> None:

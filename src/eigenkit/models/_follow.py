@@ -51,21 +51,15 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[tuple[int, byte
         _check_there(path, position)
         size = Path(path).stat().st_size if Path(path).exists() else 0
         if size < position:
-            raise FileError(
-                path,
-                f"it has {size} bytes, but {position} were read before: it was truncated or "
-                f"replaced, and {_CHANGED}",
-            )
+            what = f"it has {size} bytes, but {position} were read before"
+            raise FileError(path, f"{what}: it was truncated or replaced, and {_CHANGED}")
         with open(path, "rb") as stream:
             stream.seek(position)
             text = stream.read(_CHUNK)
         whole = text[: text.rfind(b"\n") + 1]
         if len(text) == _CHUNK and not whole:
-            raise FileError(
-                path,
-                f"the line after byte {position} has more than {_CHUNK} bytes, the limit of "
-                "follow: use fit for this file.",
-            )
+            what = f"the line after byte {position} has more than {_CHUNK} bytes"
+            raise FileError(path, f"{what}, the limit of follow: use fit for this file.")
         if once and not whole:
             _tell_of_rest(path, text)
             return
@@ -90,11 +84,9 @@ def _check_there(path: str, position: int) -> None:
 def _tell_of_rest(path: str, rest: bytes) -> None:
     """Warn of half a line: it looks like a whole one, and half a number like a number."""
     if rest.strip():
-        warnings.warn(
-            f"{path}: the last line does not end with a newline, so it may be incomplete: it will "
-            "count once it does; if it is complete, add a newline, or use standard input.",
-            stacklevel=2,
-        )
+        what = "the last line does not end with a newline, so it may be incomplete"
+        remedy = "if it is complete, add a newline, or use standard input."
+        warnings.warn(f"{path}: {what}: it will count once it does; {remedy}", stacklevel=2)
 
 
 def _from_input(stream: IO[bytes], position: int) -> Iterator[tuple[int, bytes]]:
@@ -162,12 +154,11 @@ class Follower:
             _check_lines(path, _first(path))
         rows = "standard input" if path == "-" else path
         if self.forgets:
-            warnings.warn(
-                f"{self.place.name} does not keep the sums of its "
-                f"{counted(self.model.how['n_rows'], 'row')}, so these will not count: the model "
-                "starts again with the first new row; fit --checkpoint writes one that continues.",
-                stacklevel=2,
-            )
+            sums = f"the sums of its {counted(self.model.how['n_rows'], 'row')}"
+            what = f"{self.place.name} does not keep {sums}, so these will not count"
+            begins = "the model starts again with the first new row"
+            remedy = "fit --checkpoint writes one that continues."
+            warnings.warn(f"{what}: {begins}; {remedy}", stacklevel=2)
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
             self.model = replace(self.model, how=how)
         if self.adds:
@@ -231,11 +222,8 @@ class Follower:
             raise self._changed()
 
     def _changed(self) -> FileError:
-        return FileError(
-            self.path,
-            f"its first {self.stream.position} bytes are not those that were read before: it was "
-            f"changed or replaced, and {_CHANGED}",
-        )
+        what = f"its first {self.stream.position} bytes are not those that were read before"
+        return FileError(self.path, f"{what}: it was changed or replaced, and {_CHANGED}")
 
     def save(self, say: Callable[[str], None]) -> None:
         """Replace the model file, if there are new rows and the stream can be solved."""
@@ -265,11 +253,8 @@ def _check_lines(path: str, text: bytes) -> None:
 
 def _not_lines(path: str, kind: str) -> FileError:
     """The refusal of a format that does not grow by lines."""
-    return FileError(
-        path,
-        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
-        "svmlight, not compressed), or fit this one.",
-    )
+    lines = "a text file that grows by lines (CSV, TSV or svmlight, not compressed)"
+    return FileError(path, f"{kind} files cannot be followed: give {lines}, or fit this one.")
 
 
 def _rows_of(model: Model) -> str:

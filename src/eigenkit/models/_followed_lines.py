@@ -57,18 +57,13 @@ class Layout:
         nameless = self.header.lstrip(b'" ').startswith(source.found["delimiter"].encode())
         if source.names[0] == "" and not nameless and not named:
             n = len(source.names)
-            raise FileError(
-                source.path, f"{n} cells, where the first row has {n - 1}: correct the row."
-            )
+            raise source.error(f"{n} cells, where the first row has {n - 1}: correct the row.")
         if self.kinds is None:
             self.kinds = source.kinds
         for j in source.kinds:
             if source.kinds[j] != self.kinds.get(j):
-                raise FileError(
-                    source.path,
-                    "a row holds no number, where those before do: correct it.",
-                    column=source.names[j],
-                )
+                problem = "a row holds no number, where those before do: correct it."
+                raise source.error(problem, column=source.names[j])
 
     def encoded(self, block: Block) -> tuple[Any, np.ndarray]:
         """X and y of a block."""
@@ -83,11 +78,9 @@ class Layout:
             raise FileError(self.path, f"{what}: correct it, or {SKIP}.") from error
         classes = model.target.kind == "classes"
         for i in np.flatnonzero(~np.isin(y.astype(str), model.target.names)) if classes else ():
-            raise FileError(
-                self.path,
-                f"the class {shown(y[i])} in row {block.start + i + 1} is not one that the model "
-                f"knows: correct it, {SKIP}, or fit a model to rows that have it.",
-            )
+            what = f"the class {shown(y[i])} in row {block.start + i + 1} is not one"
+            remedy = f"correct it, {SKIP}, or fit a model to rows that have it."
+            raise FileError(self.path, f"{what} that the model knows: {remedy}")
         return model.features.matrix(self.path, block), y
 
 

@@ -224,17 +224,13 @@ def cannot_follow(model: Any) -> str:
     if model.linear is None:
         return ""
     if model.linear.kind != GAUSSIAN:
-        return (
-            f"{model.method} has a {model.linear.words} on top, which needs all rows at once: fit "
-            "it with --classifier gaussian, which can be updated from sums, or use a method that "
-            "predicts by itself (lda)."
-        )
+        what = f"{model.method} has a {model.linear.words} on top, which needs all rows at once"
+        other = "--classifier gaussian, which can be updated from sums"
+        return f"{what}: fit it with {other}, or use a method that predicts by itself (lda)."
     if lacks_labels(model.estimator, model.target):
-        return (
-            f"the sums of {model.method} do not tell which rows have which label, so the "
-            "classifier on top cannot be updated from them: use a method whose sums do (cca, opls, "
-            "star)."
-        )
+        what = f"the sums of {model.method} do not tell which rows have which label"
+        problem = f"{what}, so the classifier on top cannot be updated from them"
+        return f"{problem}: use a method whose sums do (cca, opls, star)."
     return ""
 
 

@@ -119,10 +119,8 @@ class Model:
         """Probabilities of the classes or labels, in the order of the target's names."""
         if not self.has_probabilities:
             gaussian = ", or fit it with --classifier gaussian" if self.linear else ""
-            raise ValueError(
-                f"{self.method} has no probabilities: use --scores, or a method that has them "
-                f"(lda, kernel_lda, plsda){gaussian}."
-            )
+            able = f"a method that has them (lda, kernel_lda, plsda){gaussian}"
+            raise ValueError(f"{self.method} has no probabilities: use --scores, or {able}.")
         X = self.features.matrix(path, block)
         if self.linear is not None:
             Z = _linear.scores_of(self.estimator, X)
@@ -190,10 +188,8 @@ def save(model: Model, path: str | Path) -> None:
     ('a', 'b')
     """
     if not isinstance(model, Model):
-        raise TypeError(
-            f"save takes a Model of fit_model, got {what_is(model)}: to store an estimator "
-            "alone, use skops or pickle."
-        )
+        what = f"save takes a Model of fit_model, got {what_is(model)}"
+        raise TypeError(f"{what}: to store an estimator alone, use skops or pickle.")
     arrays: list[np.ndarray] = []
     estimator = _container.to_tree(model.estimator, arrays)
     tree = {"method": model.method, "estimator": estimator, "how": model.how}
@@ -296,44 +292,38 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
 
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
     if "_intake_" not in vars(model.estimator):
-        raise FileError(
-            name, "it keeps no stream to merge: fit it with --checkpoint, or update it with follow."
-        )
+        remedy = "fit it with --checkpoint, or update it with follow."
+        raise FileError(name, f"it keeps no stream to merge: {remedy}")
     if problem := _linear.cannot_follow(model):
         raise FileError(name, problem)
     mine, theirs = model.features.names or (), first.features.names or ()
     if mine != theirs and sorted(mine) == sorted(theirs):
-        raise FileError(
-            name, f"its columns are those of {first_name} in another order: fit both in one order."
-        )
+        what = f"its columns are those of {first_name} in another order"
+        raise FileError(name, f"{what}: fit both in one order.")
     for what, here, there in _compared(model, first):
         if here != there:
-            raise FileError(
-                name, f"its {what} is {here}, that of {first_name} is {there}: fit both alike."
-            )
+            other = f"that of {first_name} is {there}: fit both alike."
+            raise FileError(name, f"its {what} is {here}, {other}")
     if column := other_dates(*(m.how["found"].get("kinds") for m in (model, first))):
         raise FileError(name, f"it has other columns of dates than {first_name}.", column=column)
     pairs = ([getattr(m.features, what) for m in (model, first)] for what in ("scale", "fill"))
     if not all(np.array_equal(*pair) for pair in pairs):
-        raise FileError(
-            name,
-            f"its features were scaled or filled in differently from those of {first_name}: fit "
-            "both with --scale none, or follow both from one model.",
-        )
+        what = f"its features were scaled or filled in differently from those of {first_name}"
+        remedy = "fit both with --scale none, or follow both from one model."
+        raise FileError(name, f"{what}: {remedy}")
 
 
 def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
     """What must be the same in both models: its name, and its two values."""
     yield "method", model.method, first.method
     yield "kind of labels", model.target.kind, first.target.kind
-    mine, theirs = (
-        {*(m.features.names or ()), *(c.name for c in m.features.text)} for m in (model, first)
-    )
+    both = model.features, first.features
+    mine, theirs = ({*(f.names or ()), *(c.name for c in f.text)} for f in both)
     here, there = listed(sorted(mine - theirs), 4), listed(sorted(theirs - mine), 4)
     if mine != theirs:
         yield "set of columns", f"another, with {here or 'none'}", f"with {there or 'none'}"
     yield "number of features", str(model.features.n_features), str(first.features.n_features)
-    expected, other = (repr(m.features.expected(())) for m in (model, first))
+    expected, other = (repr(features.expected(())) for features in both)
     yield "way to read columns", expected, other
     if model.target.kind == "numbers":
         yield "response", listed(model.target.names), listed(first.target.names)

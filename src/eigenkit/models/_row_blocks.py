@@ -23,6 +23,8 @@ from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import check_count, counted, what_is
 
+Parts = Callable[[], Iterable[Iterable[Any]]]
+
 
 class RowBlocks(Blocks):
     """Rows of X with their y, one block at a time.
@@ -55,7 +57,7 @@ class RowBlocks(Blocks):
     scratch_: tuple[str, int]
     skipped_: dict[str, Any]
     _about: str
-    _parts: Callable[[], Iterable[Iterable[Any]]]
+    _parts: Parts
 
     def __init__(
         self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
@@ -68,12 +70,7 @@ class RowBlocks(Blocks):
         return f"RowBlocks({self._about})"
 
     @classmethod
-    def _of(
-        cls,
-        parts: Callable[[], Iterable[Iterable[Any]]],
-        about: str,
-        classes: np.ndarray | None = None,
-    ) -> RowBlocks:
+    def _of(cls, parts: Parts, about: str, classes: np.ndarray | None = None) -> RowBlocks:
         """From a function that gives blocks in parts, for threads to share."""
         made = cls(tuple, classes)
         made._parts, made._about = parts, about
@@ -112,10 +109,8 @@ class RowBlocks(Blocks):
         RowBlocks
         """
         if not hasattr(parts, "__len__"):
-            raise TypeError(
-                f"parts is {what_is(parts)}, which can be read only once: give a list of "
-                "(X, y), or of functions that give them."
-            )
+            what = f"parts is {what_is(parts)}, which can be read only once"
+            raise TypeError(f"{what}: give a list of (X, y), or of functions that give them.")
         if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
         block_bytes = check_count("block_bytes", block_bytes)
@@ -126,11 +121,10 @@ class RowBlocks(Blocks):
         triples = [_blocks.sliceable(*_blocks.triple(part)) for part in given]
         for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
-                n, n_other = X.shape[0], X.shape[0] if other is None else other.shape[0]
-                if n != n_other:
-                    raise ValueError(
-                        f"part {i} has {n} rows of X and {n_other} of {name}: give the same number."
-                    )
+                n, m = X.shape[0], X.shape[0] if other is None else other.shape[0]
+                if n != m:
+                    both = f"{n} rows of X and {m} of {name}"
+                    raise ValueError(f"part {i} has {both}: give the same number.")
         pieces = [(part, *piece) for part in triples for piece in _blocks.cut(part[0], block_bytes)]
         groups = _blocks.grouped(pieces, [size for _, size, _ in pieces])
         shapes = [X.shape for X, *_ in triples]

@@ -107,9 +107,8 @@ class Stream(AbstractContextManager["Stream"]):
         source: str | None = None,
     ) -> None:
         if not isinstance(estimator, Streaming) or not hasattr(estimator, "partial_fit"):
-            raise TypeError(
-                f"estimator is {what_is(estimator)}: give an eigenkit estimator with partial_fit."
-            )
+            remedy = "give an eigenkit estimator with partial_fit."
+            raise TypeError(f"estimator is {what_is(estimator)}: {remedy}")
         self.every = check_real("every", every)
         if half_life is not None:
             half_life = check_above_zero("half_life", half_life, hint=", or None")
@@ -238,11 +237,8 @@ class Stream(AbstractContextManager["Stream"]):
                 f"{last}: cut the batches where they were cut before."
             )
         if self._resumed is None or position > self._resumed:
-            warnings.warn(
-                f"the batch at position {position} was given twice: it counts once",
-                RepeatedBatchWarning,
-                stacklevel=4,
-            )
+            told = f"the batch at position {position} was given twice: it counts once"
+            warnings.warn(told, RepeatedBatchWarning, stacklevel=4)
         return True
 
     def _taken(
@@ -283,17 +279,14 @@ class Stream(AbstractContextManager["Stream"]):
         elif names is not None and before is not None and list(names) != list(before):
             other = f"the columns {listed(names)}", listed(before)
         if other is not None:
-            return ValueError(
-                f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}: give the "
-                "same columns, or another file."
-            )
+            what = f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}"
+            return ValueError(f"{what}: give the same columns, or another file.")
         rows: Any = ()
         with suppress(TypeError, ValueError):
             if sparse.issparse(X):
                 rows = X.tocoo().row[~np.isfinite(X.tocoo().data)]
             else:
-                A = np.asarray(X, dtype=np.float64)
-                rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
+                rows = np.nonzero(~np.isfinite(np.asarray(X, dtype=np.float64)))[0]
         return ValueError(f"row {min(rows)} (from 0) of {batch}: {error}") if len(rows) else None
 
     # -- the file ----------------------------------------------------------------------
@@ -317,13 +310,9 @@ class Stream(AbstractContextManager["Stream"]):
         self._cost = self._written - begun
 
     def _settings(self) -> dict[str, Any]:
-        parameters = self.estimator.get_params(deep=False)
-        return {
-            "class": type(self.estimator).__name__,
-            "half_life": self.half_life,
-            "source": self.source,
-            **{f"estimator.{name}": value for name, value in parameters.items()},
-        }
+        cls, parameters = type(self.estimator).__name__, self.estimator.get_params(deep=False)
+        told = {"class": cls, "half_life": self.half_life, "source": self.source}
+        return told | {f"estimator.{name}": value for name, value in parameters.items()}
 
     def _resume(self) -> int | None:
         """Continue from the state in the file; returns the position of its last batch."""
@@ -363,11 +352,10 @@ class Stream(AbstractContextManager["Stream"]):
             theirs, given = (each.get(name) for each in (stored, mine))
             unsaid = name == "source" and theirs is None
             if repr(theirs) != repr(given) and not unsaid:
-                raise FileError(
-                    str(self.path),
-                    f"this stream was started with {name.replace('estimator.', '')}={theirs!r}, "
-                    f"but now it is {given!r}: give the same value, or use another file.",
-                )
+                begun = f"started with {name.replace('estimator.', '')}={theirs!r}"
+                remedy = "give the same value, or use another file."
+                problem = f"this stream was {begun}, but now it is {given!r}: {remedy}"
+                raise FileError(str(self.path), problem)
 
     def close(self) -> None:
         """Write what has not been written, and let others write."""
@@ -378,10 +366,8 @@ class Stream(AbstractContextManager["Stream"]):
             self._lock.release()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(
-            "a Stream is the only writer of its file, and cannot be copied or pickled: use "
-            "stream.estimator, or open the file where it is needed."
-        )
+        what = "a Stream is the only writer of its file, and cannot be copied or pickled"
+        raise TypeError(f"{what}: use stream.estimator, or open the file where it is needed.")
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.close()
