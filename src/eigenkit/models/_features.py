@@ -301,8 +301,9 @@ class Preparation:
     def learned(self, parts: Callable[[], Iterable[Any]], d: int) -> Callable[[Any], Any]:
         """The same for blocks of rows with d columns."""
         n = d if self.n_numbers is None else self.n_numbers
-        # Beside text, the columns of numbers came from a dense matrix.
-        numbers = (X if d == n else as_dense(X[:, :n]) for X in parts())
+        numbers = (X if d == n else X[:, :n] for X in parts())
+        if d > n and self.missing == "median":  # of sparse columns it would be 0
+            numbers = (as_dense(X) for X in numbers)
         fill = learn_fill(numbers, n, self.missing)
         scale = learn_scale((filled(X, fill) for X in parts()), self.scale)
         return lambda rows: divided(filled(rows, fill), scale)
