@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import check_room, refuse_blocks
+from eigenkit.analysis._draws import check_room, refuse_blocks, what_it_is
 from eigenkit.data import as_dense
 from eigenkit.data.matrices import OFFSET_LIMIT, row_slices
 from eigenkit.estimators import (
@@ -46,7 +46,6 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two, truncated_svd
 from eigenkit.numerics.tolerances import EPS, above_rounding
-from eigenkit.shell import with_article
 from eigenkit.targets import Labels
 
 # If no more than this share of a column is left without its mean and the nuisance variables, it
@@ -227,15 +226,6 @@ def check_testable(estimator: Any) -> None:
             f"{name} with approximation={estimator.approximation!r} uses another kernel: set "
             "approximation=None, because permutation_test needs the kernel matrix anyway."
         )
-
-
-def what_it_is(estimator: Any) -> str:
-    """The class of an estimator, and its package unless that is ours."""
-    kind = estimator if isinstance(estimator, type) else type(estimator)
-    package = kind.__module__.partition(".")[0]
-    ours = package in ("eigenkit", "builtins")
-    what = f"class {kind.__name__} itself" if kind is estimator else kind.__name__
-    return with_article(what if ours else f"{what} of {package}")
 
 
 def _several(model: MultiviewCCA, X: Any) -> list[View]:

@@ -318,38 +318,25 @@ def _step(found: Any, j: int, Z: Array, blocks: steps.Blocks) -> Step:
 
 
 def _run(
-    plan: list[Step],
-    name: str,
-    n_permutations: int,
-    random_state: Any,
-    n_jobs: int | None,
-    progress: Progress,
+    plan: list[Step], name: str, n_permutations: int, random_state: Any, *how: Any
 ) -> tuple[Array, list[Array], tuple[bool, ...]]:
     """Observed statistics, those of the permutations, and whether these are all there are."""
-    root = root_seed(random_state)
-    tasks: list[tuple[Any, ...]] = []
-    exact = []
-    for j, step in enumerate(plan):
-        parts, blocks = step
+    root, tasks, exact, observed = root_seed(random_state), [], [], []
+    for j, (parts, blocks) in enumerate(plan):
         all_there_are = prod(factorial(len(rows)) for rows in blocks)
         every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
         counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
-        tasks += [(name, step, count, every, (root, j, i)) for i, count in enumerate(counts)]
-    counts = [task[2] for task in tasks]
-    draws = in_parallel(_batch, tasks, counts, "permutations", n_jobs, progress)
-    null = [
-        np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[4][1] == j])
-        for j in range(len(plan))
-    ]
-    observed = []
-    for parts, _ in plan:
+        tasks += [(count, every, name, plan[j], (root, j, i)) for i, count in enumerate(counts)]
         identity = np.arange(len(parts[0]))[None]
         observed.append(float(steps.statistic(name, parts, [identity] * (len(parts) - 1))[0]))
-    return np.array(observed), null, tuple(exact)
+    null: list[list[Array]] = [[] for _ in plan]
+    for task, draws in zip(tasks, in_parallel(_batch, tasks, "permutations", *how), strict=True):
+        null[task[-1][1]].append(draws)
+    return np.array(observed), [np.concatenate(draws) for draws in null], tuple(exact)
 
 
-def _batch(name: str, step: Step, count: int, every: bool, seed: tuple[int, ...]) -> Array:
+def _batch(count: int, every: bool, name: str, step: Step, seed: tuple[int, ...]) -> Array:
     parts, blocks = step
     if every:
         return steps.statistic(name, parts, [steps.every_order(blocks)])
