@@ -38,7 +38,6 @@ def root_seed(random_state: Any) -> int:
 
 
 def refuse_blocks(X: Any) -> None:
-    """Refuse blocks of rows: to draw rows, all of them must be there."""
     if isinstance(X, Blocks):
         raise TypeError("X is a collection of blocks, but rows are drawn from all: give arrays.")
 
@@ -212,7 +211,6 @@ def _parts(model: Any) -> dict[str, Array]:
 
 
 def width(model: Any) -> int:
-    """The number of components."""
     return int(_parts(model)["weights"].shape[1])
 
 

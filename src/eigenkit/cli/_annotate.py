@@ -194,7 +194,6 @@ def _rows(
 
 
 def _methods_table(rows: list[dict[str, Any]]) -> str:
-    """The methods of a comparison with their figures, and what these are."""
     from eigenkit.images.comparison import figures
     from eigenkit.images.rivals import CHOSEN, PLAIN
 
@@ -210,7 +209,6 @@ _LEARNED = ("few", "unlearned", "weights", "kernels_chosen", "weights_chosen", "
 
 
 def _described(model: images.ImageAnnotator) -> dict[str, Any]:
-    """A model in plain values."""
     n, labelled = model._n_sets_
     more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
     return {
@@ -225,7 +223,6 @@ def _described(model: images.ImageAnnotator) -> dict[str, Any]:
 
 
 def _summary(model: images.ImageAnnotator) -> list[str]:
-    """A table of the terms, and the weights of the kernels."""
     figures = ("f1", "precision", "recall", "auc")
     rows = [
         [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]

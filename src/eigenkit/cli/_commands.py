@@ -308,7 +308,7 @@ COMMANDS: Makers = {
         ),
     ),
     "test": _command(
-        "_significance:significance",
+        "_compare:significance",
         "Test which components of a method are more than chance, by permutations.\n\n"
         "Features are made from the whole file, as in compare. The views of multiview_cca are "
         "tested against each other, without labels.",

@@ -44,7 +44,7 @@ def inspect(given: o.Given) -> Result:
     if fitted.how.get("stability") and top:
         lines += stability_lines(fitted, top)
     if place is not None:
-        from eigenkit.report.model_page import model_html
+        from eigenkit.report.pages import model_html
 
         named = {**record, "name": Path(model).name}
         write_atomically(place, model_html(named, told, facts, next_steps(model)))
@@ -54,7 +54,6 @@ def inspect(given: o.Given) -> Result:
 
 
 def next_steps(model: Any) -> list[str]:
-    """Commands to go on with."""
     file = shlex.quote(clean(model))
     return [
         f"eigenkit inspect {file}",
@@ -128,7 +127,6 @@ def outcome_lines(bad: Skipped, model: Model) -> list[str]:
 
 
 def quality_lines(model: Model) -> list[str]:
-    """The results of cross-validation, one line each."""
     how = model.how
     searches = {"components": how.get("component_search"), "alpha": how.get("alpha_search")}
     lines, made = [], {what: search for what, search in searches.items() if search}
@@ -209,7 +207,6 @@ def _facts(model: Model) -> dict[str, str]:
 
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:
-    """The features with the largest weights, per component."""
     weights = model.weights
     if weights is None or not top or weights.shape[1] != model.features.n_features:
         return []
@@ -259,7 +256,7 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
 
 def stability_lines(model: Model, top: int) -> list[str]:
     """For reading: a table of the most stable features of every component."""
-    from eigenkit.report.model_page import stability_cells, stability_titles
+    from eigenkit.report.pages import stability_cells, stability_titles
 
     stability, n = model.how["stability"], model.features.n_features
     lines = ["", f"stability over {stability['resamples']} resamples of the rows:"]

@@ -17,7 +17,6 @@ def width() -> int:
 
 
 def print_error(message: str, code: int) -> None:
-    """Print an error for programs."""
     print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
 
 
@@ -38,7 +37,6 @@ class Option:
         self.more = more if more.get("required") else {"default": default, **more}
 
     def made(self, name: str) -> click.Parameter:
-        """The option of click for a parameter."""
         dashed, flag = name.rstrip("_").replace("_", "-"), self.kind is bool
         names = f"--{dashed}/--no-{dashed}" if self.off else f"--{dashed}", *self.others
         kind: Any = self.kind
@@ -56,7 +54,6 @@ class Argument(Option):
         super().__init__(words, required=required, **more)
 
     def made(self, name: str) -> click.Parameter:
-        """The argument of click for a parameter."""
         found = _Argument([name], **self.more)
         found.words = self.words
         return found
@@ -100,7 +97,6 @@ class Group(_Described, click.Group):
         self.makers = makers
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
         return list(self.makers)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -60,11 +60,9 @@ class Samples:
         return train, test
 
     def part(self, rows: np.ndarray) -> Part:
-        """X and Y of some rows."""
         return self.X[rows], self.Y[rows]
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """The groups of some rows."""
         return None if self.groups is None else self.groups[rows]
 
 
@@ -117,7 +115,6 @@ def _named(word: str, names: Sequence[Any] | None, count: int) -> list[str]:
 
 
 def has_gaps(X: Any) -> bool:
-    """Whether something is missing."""
     return bool(np.isnan(stored(X)).any())
 
 

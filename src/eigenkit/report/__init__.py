@@ -17,8 +17,8 @@ from eigenkit.evaluation.record import (
 from eigenkit.evaluation.record.schema import Run
 from eigenkit.report import html, tables
 from eigenkit.report.cells import Table, text_of_tables, visible
+from eigenkit.report.pages import compare_html, compare_text
 from eigenkit.report.sections import body, figure_names
-from eigenkit.report.side_by_side import compare_html, compare_text
 from eigenkit.report.words import headline, protocol_sentence
 from eigenkit.shell import check_count
 

@@ -236,7 +236,6 @@ def _with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
 
 
 def _single_curves(run: Run) -> str:
-    """ROC, and precision against recall."""
     drawn = [m for m in words.ranked(run) if m.roc]
     if not drawn:
         return ""
@@ -274,7 +273,6 @@ def _by_label(run: Run) -> str:
 
 
 def _confusion(run: Run) -> str:
-    """Which classes are mistaken for which."""
     drawn = [m for m in words.ranked(run) if m.confusion]
     if not drawn:
         return ""
@@ -288,7 +286,6 @@ def _confusion(run: Run) -> str:
 
 
 def _responses(run: Run) -> str:
-    """Predicted against observed, and residuals."""
     drawn = [m for m in words.ranked(run) if m.predicted]
     if run.data.kind != "numbers" or not drawn or not run.points.observed:
         return ""
@@ -307,13 +304,11 @@ def _responses(run: Run) -> str:
 
 
 def _worst(run: Run) -> str:
-    """The samples to look at."""
     told = [m for m in words.ranked(run) if m.worst]
     return html.folded_tables((visible(m.name), tables.worst(run, m)) for m in told)
 
 
 def _columns(run: Run) -> str:
-    """The features at a glance."""
     d = run.data
     if not d.columns:
         return ""

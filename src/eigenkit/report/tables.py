@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
+from eigenkit.evaluation.metrics import NUMBER_METRICS, Metrics, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
 from eigenkit.report.cells import (
@@ -29,8 +29,6 @@ from eigenkit.report.words import (
     scored,
     sizes,
 )
-
-Metrics = dict[str, tuple[str, bool]]
 
 
 def comparison(run: Run) -> Table:
@@ -110,7 +108,6 @@ def _best(methods: list[Method], key: str, metrics: Metrics) -> list[int]:
 
 
 def times(run: Run) -> Table:
-    """Seconds per split."""
     kinds = list(dict.fromkeys(kind for m in run.methods for kind in m.seconds))
     rows = [
         [visible(m.name), *(seconds(m.seconds.get(kind)) for kind in kinds)] for m in ranked(run)
@@ -119,7 +116,6 @@ def times(run: Run) -> Table:
 
 
 def failures(run: Run) -> Table:
-    """The errors of the methods."""
     found: dict[tuple[str, str], list[str]] = {}
     for m in run.methods:
         for failure in m.failures:
@@ -132,13 +128,11 @@ def failures(run: Run) -> Table:
 
 
 def warnings(run: Run) -> Table:
-    """The warnings of the methods."""
     rows = [[visible(m.name), visible(text, 300)] for m in run.methods for text in m.warnings]
     return Table("Warnings", ["method", "warning"], rows, n_text=2)
 
 
 def data_facts(run: Run) -> Table:
-    """Facts about the data."""
     d, found = run.data, sizes(run)
     found["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
     found["entries not zero"] = f"{d.density:.2%}"
@@ -150,7 +144,6 @@ def data_facts(run: Run) -> Table:
 
 
 def label_counts(run: Run) -> Table:
-    """Labels by frequency, with the AUC of every method."""
     methods = [m for m in ranked(run) if m.roc]
     aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
     shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
@@ -163,7 +156,6 @@ def label_counts(run: Run) -> Table:
 
 
 def co_occurrence(run: Run) -> Table:
-    """The pairs of labels that occur together most often."""
     k = len(run.data.shown)
     C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
@@ -179,7 +171,6 @@ def _largest(counts: np.ndarray) -> list[tuple[int, int]]:
 
 
 def label_sets(run: Run) -> Table:
-    """The label sets of two labels or more that occur most often."""
     rows = [
         [", ".join(visible(run.data.labels[j].name, 30) for j in s.labels), f"{s.count:,}"]
         for s in run.data.hypergraph.sets[:_MOST_PAIRS]
@@ -206,7 +197,6 @@ def solver_facts(run: Run) -> Table:
 
 
 def eigenvalues(run: Run, limit: int = 10) -> Table:
-    """The leading eigenvalues."""
     rows = [
         [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]
         for m in ranked(run)
@@ -244,7 +234,6 @@ def top_features(method: Method, limit: int = 5) -> Table:
 
 
 def environment(run: Run) -> Table:
-    """Versions."""
     found = {visible(name): visible(version) for name, version in run.environment.items()}
     return facts_table("Environment", {**found, "random state": str(run.protocol.seed)})
 
@@ -259,7 +248,6 @@ def in_order(run: Run, labels: list[int]) -> list[int]:
 
 
 def by_label(run: Run, method: Method) -> Table:
-    """How well a method predicts every label."""
     known = {item.label: item for item in method.labels}
     most = sorted(known, key=lambda j: -run.data.labels[j].count)[:_MOST_ROWS]
     rows = []
@@ -277,7 +265,6 @@ def by_label(run: Run, method: Method) -> Table:
 
 
 def confusions(run: Run, method: Method) -> Table:
-    """The pairs of classes that are confused most often."""
     C = np.array(method.confusion, dtype=int)
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
     rows = [
@@ -289,7 +276,6 @@ def confusions(run: Run, method: Method) -> Table:
 
 
 def worst(run: Run, method: Method) -> Table:
-    """The held-out samples that a method gets most wrong."""
     name = [visible(label.name, 30) for label in run.data.labels]
     title, before = f"Worst samples, {visible(method.name)}", run.protocol.test_begins
     note = "Rows are counted from 1, without the header; samples count when they are held out."
@@ -315,7 +301,6 @@ def worst(run: Run, method: Method) -> Table:
 
 
 def columns(run: Run) -> Table:
-    """The features at a glance."""
     rows = []
     for c in run.data.columns:
         values = [short(v) for v in (c.mean, c.std, c.low, c.high)]
@@ -340,7 +325,6 @@ def correlations(run: Run, method: Method) -> Table:
 
 
 def loadings(method: Method) -> Table:
-    """Features and their correlations with the first components."""
     rows = [
         [visible(item.name, 40), *(number(r, 2) for r in item.correlations)]
         for item in (method.model.loadings if method.model else [])

@@ -48,7 +48,6 @@ def main_metric(run: Run) -> str:
 
 
 def main_words(run: Run) -> str:
-    """The same in words."""
     return metrics_of(run.data.kind)[main_metric(run)][0]
 
 
@@ -139,12 +138,10 @@ def _effort(method: Method) -> tuple[bool, bool, float]:
 
 
 def label_word(run: Run) -> str:
-    """What a label is called."""
     return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
 
 
 def label_words(run: Run) -> str:
-    """The plural of it."""
     return {"class": "classes"}.get(label_word(run), f"{label_word(run)}s")
 
 
@@ -155,7 +152,6 @@ def most_frequent(run: Run, shown: int) -> str:
 
 
 def sizes(run: Run) -> dict[str, str]:
-    """The size of the data."""
     found = {"samples": run.data.n_samples, "features": run.data.n_features}
     found[label_words(run)] = run.data.n_labels
     return {name: f"{value:,}" for name, value in found.items()}
