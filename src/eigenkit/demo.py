@@ -26,7 +26,6 @@ from eigenkit.estimators import Projection
 from eigenkit.exceptions import DegenerateDataWarning
 
 SOLVERS = ("direct", "two_stage")
-LEAST_SQUARES = "least squares"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def run(data: str, X: np.ndarray, y: np.ndarray) -> list[Line]:
             target = (y_train[:, None] == np.unique(y)).astype(float)
         ways: dict[str, Projection] = {s: clone(model).set_params(solver=s) for s in SOLVERS}
         reference = None
-        for how, fitted in {**ways, LEAST_SQUARES: LeastSquaresProjection(target=own)}.items():
+        for how, fitted in {**ways, "least squares": LeastSquaresProjection(target=own)}.items():
             start = time.perf_counter()
             fitted.fit(X_train, target)
             seconds = time.perf_counter() - start
@@ -109,10 +108,10 @@ def table(lines: list[Line]) -> str:
 
 def picture(path: Path) -> Path | None:
     """Two projections drawn side by side, if matplotlib is there."""
-    try:
-        import matplotlib
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return None
+    import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -26,7 +26,7 @@ def figure_names(run: Run) -> dict[str, Any]:
         },
         "main": words.main_metric(run),
         "differences": [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in gaps],
-        "shown": tables.in_order(run, run.data.shown),
+        "shown": words.in_order(run, run.data.shown),
         "clustered": clustered(run),
         "separation": [clustered_rows(method) for method in run.methods],
     }
@@ -123,7 +123,7 @@ def _projection(run: Run) -> str:
     if word == "label":
         caption += " A sample with several of the chosen labels takes the colour of the rarest."
     caption += " Arrows (a biplot) show how features correlate with the components."
-    shown = ((j, run.data.labels[j]) for j in tables.in_order(run, run.data.shown))
+    shown = ((j, run.data.labels[j]) for j in words.in_order(run, run.data.shown))
     boxes = "".join(
         f'<label><input type="checkbox" value="{j}"><span>{escape(visible(label.name, 28))} '
         f"<small>{label.count:,}</small></span></label>"
@@ -248,7 +248,7 @@ def _single_curves(run: Run) -> str:
         else:
             views.append((f"m{i}", f"all {words.label_words(run)}, {name}"))
     names = run.data.labels
-    shown = tables.in_order(run, run.data.shown)
+    shown = words.in_order(run, run.data.shown)
     views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
     kinds = [("roc", "ROC"), ("precision", "precision and recall")][: 2 if run.recall else 1]
     fields = [html.select("roc-view", "Show", views), html.radios("curve", "Curves", kinds)]

@@ -9,31 +9,13 @@ import numpy as np
 from eigenkit.evaluation.metrics import NUMBER_METRICS, Metrics, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
-from eigenkit.report.cells import (
-    NOTHING,
-    Table,
-    facts_table,
-    measured_all,
-    natural,
-    number,
-    seconds,
-    short,
-    visible,
-)
-from eigenkit.report.words import (
-    behind_the_best,
-    label_word,
-    main_words,
-    most_frequent,
-    ranked,
-    scored,
-    sizes,
-)
+from eigenkit.report import words as w
+from eigenkit.report.cells import Table, facts_table, measured_all, number, seconds, short, visible
 
 
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric in bold."""
-    methods, metrics = ranked(run), metrics_of(run.data.kind)
+    methods, metrics = w.ranked(run), metrics_of(run.data.kind)
     columns = [words for words, _ in metrics.values()]
     losses = "RMSE and MAE" if run.data.kind == "numbers" else "losses and coverage"
     strong = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
@@ -74,10 +56,10 @@ def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
 
 def paired(run: Run) -> Table:
     """How far the best is ahead of the others, on the same splits."""
-    rows = [[visible(method.name), *gap.cells()] for method, gap in behind_the_best(run)]
-    best = visible(ranked(run)[0].name) if rows else ""
+    rows = [[visible(method.name), *gap.cells()] for method, gap in w.behind_the_best(run)]
+    best = visible(w.ranked(run)[0].name) if rows else ""
     return Table(
-        f"Lead of {best} in {main_words(run)}",
+        f"Lead of {best} in {w.main_words(run)}",
         ["over", "difference", "95 % interval", "clear"],
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",
@@ -91,7 +73,7 @@ def responses(run: Run) -> Table:
     rows = [
         [visible(label.name), *row]
         for j, label in enumerate(run.data.labels)
-        for row in _score_rows(scored(run), [f"{key}:{j}" for key in NUMBER_METRICS])
+        for row in _score_rows(w.scored(run), [f"{key}:{j}" for key in NUMBER_METRICS])
     ]
     columns = ["response", "method", *(words for words, _ in NUMBER_METRICS.values())]
     return Table("Scores by response", columns, rows, n_text=2)
@@ -110,7 +92,7 @@ def _best(methods: list[Method], key: str, metrics: Metrics) -> list[int]:
 def times(run: Run) -> Table:
     kinds = list(dict.fromkeys(kind for m in run.methods for kind in m.seconds))
     rows = [
-        [visible(m.name), *(seconds(m.seconds.get(kind)) for kind in kinds)] for m in ranked(run)
+        [visible(m.name), *(seconds(m.seconds.get(kind)) for kind in kinds)] for m in w.ranked(run)
     ]
     return Table("Mean time per split", ["method", *kinds], rows)
 
@@ -133,7 +115,7 @@ def warnings(run: Run) -> Table:
 
 
 def data_facts(run: Run) -> Table:
-    d, found = run.data, sizes(run)
+    d, found = run.data, w.sizes(run)
     found["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
     found["entries not zero"] = f"{d.density:.2%}"
     if d.kind != "numbers":
@@ -144,7 +126,7 @@ def data_facts(run: Run) -> Table:
 
 
 def label_counts(run: Run) -> Table:
-    methods = [m for m in ranked(run) if m.roc]
+    methods = [m for m in w.ranked(run) if m.roc]
     aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
     shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
     rows = [
@@ -152,7 +134,7 @@ def label_counts(run: Run) -> Table:
         for j, label in ((j, run.data.labels[j]) for j in shown)
     ]
     columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
-    return Table("AUC by label", columns, rows, note=most_frequent(run, len(shown)).strip())
+    return Table("AUC by label", columns, rows, note=w.most_frequent(run, len(shown)).strip())
 
 
 def co_occurrence(run: Run) -> Table:
@@ -187,7 +169,7 @@ def solver_facts(run: Run) -> Table:
         words = [visible(m.name), visible(s.solver), visible(s.regression), visible(s.reason, 300)]
         sizes = [short(m.model.alpha), str(m.model.n_components)]
         errors = [short(value) for value in (s.residual, s.orthogonality, s.condition)]
-        steps = f"{s.n_iter:,}" if s.n_iter else NOTHING
+        steps = f"{s.n_iter:,}" if s.n_iter else number(None)
         state = "yes" if s.converged else "no"
         state += "" if s.equivalent else "; a model of its own"
         rows.append([*words, *sizes, *errors, steps, state])
@@ -199,7 +181,7 @@ def solver_facts(run: Run) -> Table:
 def eigenvalues(run: Run, limit: int = 10) -> Table:
     rows = [
         [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]
-        for m in ranked(run)
+        for m in w.ranked(run)
         if m.model and m.model.eigenvalues
     ]
     width = max(map(len, rows), default=1)
@@ -209,7 +191,7 @@ def eigenvalues(run: Run, limit: int = 10) -> Table:
 
 def alphas(run: Run) -> Table:
     """Score of every alpha in the inner cross-validation."""
-    searches = [(visible(m.name), m.alpha) for m in ranked(run) if m.alpha]
+    searches = [(visible(m.name), m.alpha) for m in w.ranked(run) if m.alpha]
     tried = sorted({alpha for _, search in searches for alpha in search.alphas})
     rows, at_edge = [], []
     for name, search in searches:
@@ -242,25 +224,20 @@ def environment(run: Run) -> Table:
 _MOST_ROWS, _MOST_PAIRS = 300, 15
 
 
-def in_order(run: Run, labels: list[int]) -> list[int]:
-    """Labels in natural order of their names."""
-    return [labels[i] for i in natural([run.data.labels[j].name for j in labels])]
-
-
 def by_label(run: Run, method: Method) -> Table:
-    known = {item.label: item for item in method.labels}
+    word, known = w.label_word(run), {item.label: item for item in method.labels}
     most = sorted(known, key=lambda j: -run.data.labels[j].count)[:_MOST_ROWS]
     rows = []
-    for j in in_order(run, most):
+    for j in w.in_order(run, most):
         s = known[j]
         cells = [s.f1, s.precision, s.recall, s.auc, s.average_precision]
         rows.append([visible(run.data.labels[j].name), *map(number, cells), f"{s.support:,}"])
     note = (
-        f"{most_frequent(run, len(most))}F1, precision and recall from counts over all splits; AUC "
-        "and average precision are means over the splits; samples: held out, over all splits."
+        f"{w.most_frequent(run, len(most))}F1, precision and recall from counts over all splits; "
+        "AUC and average precision are means over the splits; samples: held out, over all splits."
     )
-    columns = [label_word(run), "F1", "precision", "recall", "AUC", "average precision", "samples"]
-    title = f"By {label_word(run)}, {visible(method.name)}"
+    columns = [word, "F1", "precision", "recall", "AUC", "average precision", "samples"]
+    title = f"By {word}, {visible(method.name)}"
     return Table(title, columns, rows, note=note)
 
 
@@ -281,23 +258,19 @@ def worst(run: Run, method: Method) -> Table:
     note = "Rows are counted from 1, without the header; samples count when they are held out."
     if before:
         note = "Rows are those of the test file, counted from 1, without the header."
-    if run.data.kind == "numbers":
-        columns = ["row", "response", "observed", "predicted", "error / deviation"]
-        cells = [
-            [name[w.truth[0]], short(w.observed), short(w.predicted)] if w.truth else []
-            for w in method.worst
-        ]
-    else:
+    numbers, rows = run.data.kind == "numbers", []
+    columns = ["row", "response", "observed", "predicted", "error / deviation"]
+    if not numbers:
         words = "score missed by" if run.data.kind == "classes" else "wrong labels"
         columns = ["row", "truth", "predicted", words]
-        both = ([[name[j] for j in found] for found in (w.truth, w.told)] for w in method.worst)
-        cells = [[listed(names, 6, str) or "none" for names in pair] for pair in both]
-    rows = [
-        [str(w.row + 1 - before), *found, short(w.loss)]
-        for w, found in zip(method.worst, cells, strict=True)
-        if found
-    ]
-    return Table(title, columns, rows, n_text=2 if run.data.kind == "numbers" else 3, note=note)
+    for each in method.worst:
+        truth, told = ([name[j] for j in found] for found in (each.truth, each.told))
+        cells = [listed(names, 6, str) or "none" for names in (truth, told)]
+        if numbers:
+            cells = [*truth[:1], short(each.observed), short(each.predicted)]
+        if truth or not numbers:
+            rows.append([str(each.row + 1 - before), *cells, short(each.loss)])
+    return Table(title, columns, rows, n_text=2 if numbers else 3, note=note)
 
 
 def columns(run: Run) -> Table:
@@ -318,10 +291,10 @@ def correlations(run: Run, method: Method) -> Table:
     at = {j: i for i, j in enumerate(model.correlated)}
     rows = [
         [visible(run.data.labels[j].name), *(number(c[at[j]], 2) for c in model.label_correlations)]
-        for j in in_order(run, model.correlated)
+        for j in w.in_order(run, model.correlated)
     ]
-    title = f"Correlations of {label_word(run)} and component, {visible(method.name)}"
-    return _by_component(title, label_word(run), rows)
+    title = f"Correlations of {w.label_word(run)} and component, {visible(method.name)}"
+    return _by_component(title, w.label_word(run), rows)
 
 
 def loadings(method: Method) -> Table:
@@ -339,12 +312,12 @@ def _by_component(title: str, what: str, rows: list[list[str]]) -> Table:
 
 def by_components(run: Run) -> Table:
     """The main score with fewer components."""
-    drawn = [(m, m.by_components) for m in ranked(run) if m.by_components]
+    drawn = [(m, m.by_components) for m in w.ranked(run) if m.by_components]
     found = [dict(zip(scores.components, scores.mean, strict=True)) for _, scores in drawn]
     steps = sorted({step for scores in found for step in scores})
     rows = [
         [visible(m.name), *("" if step not in scores else number(scores[step]) for step in steps)]
         for (m, _), scores in zip(drawn, found, strict=True)
     ]
-    title = f"{main_words(run)} with the first components"
+    title = f"{w.main_words(run)} with the first components"
     return Table(title, ["method", *map(str, steps)], rows)

@@ -17,7 +17,7 @@ import scipy
 from eigenkit.estimators.registry import METHODS
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
-from eigenkit.report.cells import listed, measured, visible
+from eigenkit.report.cells import listed, measured, natural, visible
 from eigenkit.shell import counted
 
 _LEVEL = 0.95
@@ -149,6 +149,11 @@ def most_frequent(run: Run, shown: int) -> str:
     """Which labels are shown, unless all are."""
     n = run.data.n_labels
     return f"The {shown} most frequent of {n:,} {label_words(run)}. " if shown < n else ""
+
+
+def in_order(run: Run, labels: list[int]) -> list[int]:
+    """Labels in natural order of their names."""
+    return [labels[i] for i in natural([run.data.labels[j].name for j in labels])]
 
 
 def sizes(run: Run) -> dict[str, str]:
