@@ -240,9 +240,8 @@ def _nuisance(nuisance: Any, n: int) -> Array:
         return np.empty((n, 0))
     try:
         Z = as_labels(nuisance)
-        Z = check_X(
-            BaseEstimator(), Z.reshape(-1, 1) if Z.ndim == 1 else Z, reset=True, finite=False
-        )
+        Z = Z.reshape(-1, 1) if Z.ndim == 1 else Z
+        Z = check_X(BaseEstimator(), Z, reset=True, finite=False)
     except (TypeError, ValueError) as error:
         words = str(error)
         if not words.startswith(("X holds", "y holds")):

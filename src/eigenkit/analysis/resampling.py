@@ -87,18 +87,16 @@ class Bootstrap:
     def summary(self) -> str:
         """What was found, component by component."""
         d, l = self.weights.estimate.shape
-        lines = [
-            f"Bootstrap of {self.method}: {self.n_bootstraps} resamples, {self.level:.0%} intervals"
-        ]
+        resamples = f"{self.n_bootstraps} resamples, {self.level:.0%} intervals"
+        lines = [f"Bootstrap of {self.method}: {resamples}"]
         for j in range(l):
             group = next((g for g in self.tied if j in g), None)
             what = "have a weight other than zero"
             if group:
                 names = ", ".join(str(i + 1) for i in group)
                 what = f"take part in the space of the tied components {names}"
-            lines.append(
-                f"component {j + 1}: {int(self.takes_part[:, j].sum())} of {d} features {what}"
-            )
+            n = int(self.takes_part[:, j].sum())
+            lines.append(f"component {j + 1}: {n} of {d} features {what}")
         return "\n".join(lines)
 
     def __str__(self) -> str:

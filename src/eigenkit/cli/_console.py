@@ -52,9 +52,8 @@ def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
-    return "".join(
-        _PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in lacking
-    ), error.end
+    shown = (_PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in lacking)
+    return "".join(shown), error.end
 
 
 class Terminated(KeyboardInterrupt):

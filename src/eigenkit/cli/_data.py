@@ -143,11 +143,8 @@ def load_all(path: str, test: str | None, options: Reading, missing: str) -> lis
         int(source.found.get("index_base", 1)),
         categorical=tuple(source.categorical_names),
     ).as_in(source.found)
-    words = isinstance(data.labels, list)
-    as_read = replace(
-        options, expected=known, truth=True, words=words, decimal=None, thousands=None
-    )
-    tested = load_data(test, as_read, missing)
+    as_read = replace(options, expected=known, truth=True, decimal=None, thousands=None)
+    tested = load_data(test, replace(as_read, words=isinstance(data.labels, list)), missing)
     if data.labels is not None and tested.labels is None:
         raise FileError(test, f"it holds no labels: {path} has {', '.join(source.label_names)}.")
     return [data, tested]

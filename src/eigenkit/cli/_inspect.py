@@ -243,10 +243,7 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
     for j in range(weights.estimate.shape[1]):
         size = np.abs(weights.estimate[:, j])
         order = np.lexsort((-size, ~found.takes_part[:, j], -found.selection[:, j]))[:_MOST]
-        rows = [
-            {"feature": names[i], **{what: values[i, j] for what, values in columns.items()}}
-            for i in order
-        ]
+        rows = [{"feature": names[i], **{k: v[i, j] for k, v in columns.items()}} for i in order]
         n = int(found.takes_part[:, j].sum())
         components.append({"component": j + 1, "n_taking_part": n, "features": rows})
     tied = [[j + 1 for j in group] for group in found.tied]

@@ -129,12 +129,9 @@ class Command(_Described):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, then options."""
-        described = [
-            (p.human_readable_name, p.words) for p in self.params if isinstance(p, _Argument)
-        ]
-        if described:
+        if taken := [p for p in self.params if isinstance(p, _Argument)]:
             with formatter.section("Arguments"):
-                formatter.write_dl(described)
+                formatter.write_dl([(p.human_readable_name, p.words) for p in taken])
         super().format_options(ctx, formatter)
 
 

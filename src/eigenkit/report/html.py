@@ -117,9 +117,8 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, table: 
     parts = [f'<polyline points="{points}" class="s0"/>']
     every = max(1, -(-len(x) // 12))
     for i, (a, b, value) in enumerate(zip(across, down, x, strict=True)):
-        parts.append(
-            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if value == chosen else 3}" class="m0"/>'
-        )
+        size = 6 if value == chosen else 3
+        parts.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{size}" class="m0"/>')
         if i % every == 0:
             parts.append(_text(a, height - 28, f"{value:g}"))
     for end in (np.argmin(y), np.argmax(y)):

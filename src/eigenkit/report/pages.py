@@ -168,9 +168,8 @@ def _picture(runs: _Runs) -> str:
     ]
     words = main_words(runs.runs[0])
     names = [visible(name, 22) for name in runs.methods]
-    drawn = html.dots(
-        names, series, f"{words} of every method in every run; a table follows.", words
-    )
+    alt = f"{words} of every method in every run; a table follows."
+    drawn = html.dots(names, series, alt, words)
     key = "".join(
         f'<span class="key k{i % 8}">{escape(name)}</span>' for i, name in enumerate(runs.names)
     )
@@ -250,9 +249,8 @@ def _stability(found: dict[str, Any] | None) -> str:
         f"From fits on {found['resamples']} resamples of the rows: how often a weight is not zero, "
         "and an interval for it. Components that cannot be told apart have no intervals."
     )
-    return html.table_html(
-        Table("Features by their stability", stability_titles(found), rows, n_text=2, note=note)
-    )
+    titles = stability_titles(found)
+    return html.table_html(Table("Features by their stability", titles, rows, 2, note))
 
 
 def stability_titles(found: dict[str, Any]) -> list[str]:

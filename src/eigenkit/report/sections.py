@@ -70,9 +70,8 @@ def _methods_first(run: Run) -> list[Method]:
 
 
 def _comparison(run: Run) -> str:
-    metrics = html.select(
-        "metric", "Metric", [(k, name) for k, (name, _) in metrics_of(run.data.kind).items()]
-    )
+    options = [(key, name) for key, (name, _) in metrics_of(run.data.kind).items()]
+    metrics = html.select("metric", "Metric", options)
     alt = f"Scores of {counted(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
