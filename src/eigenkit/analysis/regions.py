@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.analysis import displays
 from eigenkit.analysis.diagnostics import described
+from eigenkit.analysis.displays import Rows
 from eigenkit.analysis.plots import COLORS, MARKERS
 from eigenkit.numerics.linalg import Array
 
@@ -94,7 +95,7 @@ class RegionsDisplay(displays.Display):
     grid: list[Array]
     regions: np.ndarray
     points: Array
-    groups: dict[str, displays.Rows]
+    groups: dict[str, Rows]
     classes: list[str]
     axes: tuple[str, str]
 

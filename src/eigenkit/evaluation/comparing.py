@@ -142,16 +142,12 @@ def evaluate(
     repeats, seed = check_count("repeats", repeats), check_seed("random_state", random_state)
     splits, words = make_splits(samples, cv, repeats, train_size, seed)
     first = samples.parts(splits[0])[0][0]
-    plan = Plan(
-        make_classifier(classifier, seed),
-        _check_alphas(alphas, first),
-        check_count("inner_cv", inner_cv, low=2),
-        "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS),
-        check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
-        seed,
-        detail=True,
-        grows=isinstance(alphas, str),
-    )
+    made, grid = make_classifier(classifier, seed), _check_alphas(alphas, first)
+    inner = check_count("inner_cv", inner_cv, low=2)
+    score = "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS)
+    judge = check_choice("alpha_classifier", alpha_classifier, ("same", "ridge"))
+    grows = isinstance(alphas, str)
+    plan = Plan(made, grid, inner, score, judge, seed, detail=True, grows=grows)
     compared = _check_methods(methods, baselines)
     plain = make_baselines(samples, first, seed) if baselines else {}
     points = thin(samples, splits[0], check_count("max_points", max_points), seed)

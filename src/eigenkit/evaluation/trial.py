@@ -59,7 +59,6 @@ def _run_labels(method: Any, samples: Samples, split: Split, plan: Plan, outcome
     with clock(outcome, "fit"):
         fitted = fit_one(method, X, Y, single)
     Z: Any = None
-    Z_new: Any = None
     with clock(outcome, "classify"):
         if fitted is None:
             S, P, fitted = decide_directly(method, X, Y, X_new, single)

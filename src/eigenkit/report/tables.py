@@ -129,10 +129,10 @@ def label_counts(run: Run) -> Table:
     methods = [m for m in w.ranked(run) if m.roc]
     aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
     shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
-    rows = [
-        [visible(label.name), f"{label.count:,}", *(number(auc.get(j)) for auc in aucs)]
-        for j, label in ((j, run.data.labels[j]) for j in shown)
-    ]
+    rows = []
+    for j in shown:
+        label, areas = run.data.labels[j], (number(auc.get(j)) for auc in aucs)
+        rows.append([visible(label.name), f"{label.count:,}", *areas])
     columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
     return Table("AUC by label", columns, rows, note=w.most_frequent(run, len(shown)).strip())
 
