@@ -30,8 +30,6 @@ SOLVERS = ("direct", "two_stage")
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table."""
-
     data: str
     method: str
     solver: str
@@ -96,7 +94,6 @@ def _score(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> str:
 
 
 def table(lines: list[Line]) -> str:
-    """The lines as aligned text."""
     head = f"{'data':10} {'method':26} {'solver':15} {'comp.':>5} {'time':>9} {'gap':>9}  test"
     rows = [
         f"{x.data:10} {x.method:26} {x.solver:15} {x.components:5d} {1e3 * x.seconds:6.1f} ms "

@@ -99,8 +99,7 @@ class View:
 
     def _units(self, size: Array) -> Array:
         """Powers of two that bring the columns, or all of them together, to the order of 1."""
-        whole = np.full_like(size, size.max(initial=0.0))
-        return power_of_two(size if self._free_units else whole)
+        return power_of_two(size if self._free_units else np.full_like(size, size.max(initial=0.0)))
 
     def _factor(self, unit: Array) -> float:
         """What the singular values are to be multiplied with, for columns in these units."""

@@ -264,7 +264,6 @@ class _Plane:
 
     @classmethod
     def of(cls, model: Any, what: str) -> _Plane:
-        """The plane of a fitted model."""
         if isinstance(model, PCA):
             check_is_fitted(model)
             W, d = model.components_.T, model.n_features_in_
@@ -276,5 +275,4 @@ class _Plane:
         return cls(*(getattr(model, name) for name in kept))
 
     def scores(self, X: Any) -> Array:
-        """The scores of some samples."""
         return np.asarray(project(X, self.mean, self.rotations / self.unit[:, None]))

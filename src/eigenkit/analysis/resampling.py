@@ -174,6 +174,7 @@ def bootstrap(
     resampling = Resampling(estimator, X, y, sample_weight, groups)
     found = resampling.whole()
     l = width(resampling.model)
+
     numbers = n_bootstraps * sum(part.size for part in found.values())
     check_room(f"{n_bootstraps} resamples need", numbers, "ask for fewer components or resamples")
     how = int(n_bootstraps), root_seed(random_state), n_jobs, progress

@@ -179,7 +179,6 @@ def about_an_option(error: Exception) -> click.BadParameter | None:
 
 
 def sentence(error: BaseException) -> str:
-    """An exception as one sentence."""
     if isinstance(error, MemoryError):
         return "there is not enough memory for this: try --max-memory, --dtype float32 or --stream."
     if isinstance(error, OSError) and error.strerror:

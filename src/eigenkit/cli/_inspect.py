@@ -94,7 +94,6 @@ def _views(model: Model) -> list[dict[str, Any]]:
 
 
 def summary(model: Model) -> str:
-    """A model in one line."""
     d, how = describe(model), model.how
     rows, features = counted(how["n_rows"], "row"), counted(d["n_features"], "feature")
     parts = [f"{d['method']} on {rows} and {features}"]
@@ -119,8 +118,7 @@ def outcome_lines(bad: Skipped, model: Model) -> list[str]:
     """How many bad rows were skipped, and why; and the model."""
     lines = []
     if bad.n:
-        rows = bad.n + model.how["n_rows"]
-        lines = [f"bad rows skipped: {bad.n} of {rows}, the first of them:"]
+        lines = [f"bad rows skipped: {bad.n} of {bad.n + model.how['n_rows']}, the first of them:"]
         lines += [f"- {clean(message)}" for message in bad.messages()[:5]]
         lines += [f"in all: {clean(bad.words())}"] if bad.n >= len(lines) else []
     return [*lines, summary(model)]
@@ -184,11 +182,10 @@ def _facts(model: Model) -> dict[str, str]:
         views.append(f"{view['view']} ({counted(view['n_features'], 'feature')}{share})")
     groups, skipped = how.get("groups"), how.get("skipped") or {"n": 0}
     reasons = ", ".join("{n} {reason}".format(**each) for each in skipped.get("reasons", ()))
+    read = (word for told in how.get("told", {}).items() for word in o.said_again(*told))
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
-        "read with": shlex.join(
-            w for told in how.get("told", {}).items() for w in o.said_again(*told)
-        ),
+        "read with": shlex.join(read),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
         "kept together": groups and f"rows of one {groups['column']!r} ({groups['n']} groups)",
         "bad rows skipped": f"{skipped['n']} ({reasons})" if skipped["n"] else "",

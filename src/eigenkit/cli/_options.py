@@ -166,7 +166,6 @@ def memory(text: str) -> int:
 
 
 def assignments(items: list[str] | None) -> dict[str, Any]:
-    """``name=value`` as in ``--set``."""
     found = {}
     for item in items or []:
         name, mark, value = item.partition("=")

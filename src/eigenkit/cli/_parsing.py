@@ -48,8 +48,6 @@ class Option:
 
 
 class Argument(Option):
-    """A positional argument."""
-
     def __init__(self, words: str, *, required: bool = True, **more: Any) -> None:
         super().__init__(words, required=required, **more)
 

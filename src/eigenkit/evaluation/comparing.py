@@ -146,8 +146,7 @@ def evaluate(
     inner = check_count("inner_cv", inner_cv, low=2)
     score = "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS)
     judge = check_choice("alpha_classifier", alpha_classifier, ("same", "ridge"))
-    grows = isinstance(alphas, str)
-    plan = Plan(made, grid, inner, score, judge, seed, detail=True, grows=grows)
+    plan = Plan(made, grid, inner, score, judge, seed, detail=True, grows=isinstance(alphas, str))
     compared = _check_methods(methods, baselines)
     plain = make_baselines(samples, first, seed) if baselines else {}
     points = thin(samples, splits[0], check_count("max_points", max_points), seed)
@@ -178,8 +177,7 @@ class _Work:
         n, total = len(self.splits), len(self.splits) * len(self.methods)
         left = n - len(kept) / len(self.methods)
         if forecast is not None and left > 0:
-            estimators = self.methods.values()
-            rehearse(estimators, self.samples, self.splits[0], self.plan, left, forecast)
+            rehearse(self.methods.values(), self.samples, self.splits[0], self.plan, left, forecast)
         for done, (i, key) in enumerate(product(range(n), self.methods)):
             if (i, key) in kept:
                 continue
@@ -192,20 +190,18 @@ class _Work:
             kept.add(i, key, outcome)
         tell(total, total, "done")
 
-    def record(
-        self, kept: KeptSteps, data: Data, protocol: Protocol, plain: Any, command: str
-    ) -> Run:
+    def record(self, kept: KeptSteps, data: Data, how: Protocol, plain: Any, command: str) -> Run:
         """What came out, method by method."""
         found = []
         for key, estimator in self.methods.items():
             outcomes = [kept[i, key] for i in range(len(self.splits))]
-            how = outcomes, self.samples, self.points, data.shown
-            found.append(summarize(key, estimator, key in plain, *how))
+            drawn = self.samples, self.points, data.shown
+            found.append(summarize(key, estimator, key in plain, outcomes, *drawn))
         return Run(
             schema=SCHEMA,
             version=VERSION,
             data=data,
-            protocol=protocol,
+            protocol=how,
             methods=found,
             points=self.points,
             false_positive_rate=ROC_GRID.round(6).tolist(),

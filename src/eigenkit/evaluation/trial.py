@@ -247,5 +247,4 @@ def _run_numbers(method: Any, samples: Samples, split: Split, plan: Plan, outcom
 
 
 def _predicted(model: Any, X: Any, Y: Array) -> Array:
-    """What is predicted for X, in the shape of Y."""
     return np.asarray(model.predict(X), dtype=np.float64).reshape(Y.shape)

@@ -69,7 +69,6 @@ def measured_all(metric: str, scores: Iterable[Score | None]) -> list[str]:
 
 
 def seconds(score: Score | None) -> str:
-    """A time with its unit."""
     if score is None or score.mean is None:
         return NOTHING
     mean = score.mean
@@ -100,7 +99,6 @@ class Table:
 
 
 def facts_table(title: str, values: dict[str, str], columns: tuple[str, str] = ("", "")) -> Table:
-    """Names and their values, in two columns."""
     return Table(title, list(columns), [[*pair] for pair in values.items()], n_text=2)
 
 

@@ -69,8 +69,6 @@ def _runs(records: Mapping[str, dict[str, Any]]) -> _Runs:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runs and their names."""
-
     names: list[str]
     runs: list[Run]
 
@@ -254,7 +252,6 @@ def _stability(found: dict[str, Any] | None) -> str:
 
 
 def stability_titles(found: dict[str, Any]) -> list[str]:
-    """The columns of a table of stability."""
     return ["component", "feature", "selected", "weight", f"{found['level']:.0%} interval"]
 
 

@@ -33,7 +33,6 @@ def figure_names(run: Run) -> dict[str, Any]:
 
 
 def body(run: Run) -> str:
-    """Header, sections, footer."""
     parts = [
         ("result", "Comparison", _comparison(run)),
         ("labels", words.label_words(run).title(), _single_curves(run) + _labels(run)),
@@ -135,8 +134,7 @@ def _projection(run: Run) -> str:
     if run.data.kind == "numbers":
         chosen, caption = "", f"{caption} Colour: the first response."
     alt = f"Scatter of the samples along the first components, coloured by {word}."
-    scatter = fields + chosen + html.figure("scatter", alt, caption)
-    return scatter + _separation(run, drawn)
+    return fields + chosen + html.figure("scatter", alt, caption) + _separation(run, drawn)
 
 
 # Figures with a curve for every method: what is drawn, what it shows, how to read it, its numbers.
@@ -226,7 +224,6 @@ _FEW_CURVES = 8
 
 
 def _menu(run: Run, key: str, methods: list[Method]) -> str:
-    """A menu of methods, by their places in the record."""
     return html.select(f"{key}-method", "Method", _with_index(run, methods))
 
 

@@ -140,16 +140,16 @@ def label_counts(run: Run) -> Table:
 def co_occurrence(run: Run) -> Table:
     k = len(run.data.shown)
     C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
-    names = [visible(run.data.labels[j].name) for j in run.data.shown]
-    rows = [[names[a], names[b], f"{C[a, b]:,}"] for a, b in _largest(np.triu(C, 1))]
+    rows = [[*names, f"{C[pair]:,}"] for names, pair in _largest(run, np.triu(C, 1))]
     return Table("Labels that occur together", ["label", "and", "samples"], rows, n_text=2)
 
 
-def _largest(counts: np.ndarray) -> list[tuple[int, int]]:
-    """The places of the largest counts of a table, without zeros."""
+def _largest(run: Run, counts: np.ndarray) -> list[tuple[list[str], tuple[int, int]]]:
+    """The labels and places of the largest counts of a table, without zeros."""
+    names = [visible(run.data.labels[j].name) for j in run.data.shown]
     order = np.argsort(-counts, axis=None, kind="stable")[:_MOST_PAIRS]
     places = zip(*np.unravel_index(order, counts.shape), strict=True)
-    return [(a, b) for a, b in places if counts[a, b]]
+    return [([names[a], names[b]], (a, b)) for a, b in places if counts[a, b]]
 
 
 def label_sets(run: Run) -> Table:
@@ -237,17 +237,14 @@ def by_label(run: Run, method: Method) -> Table:
         "AUC and average precision are means over the splits; samples: held out, over all splits."
     )
     columns = [word, "F1", "precision", "recall", "AUC", "average precision", "samples"]
-    title = f"By {word}, {visible(method.name)}"
-    return Table(title, columns, rows, note=note)
+    return Table(f"By {word}, {visible(method.name)}", columns, rows, note=note)
 
 
 def confusions(run: Run, method: Method) -> Table:
     C = np.array(method.confusion, dtype=int)
-    names = [visible(run.data.labels[j].name) for j in run.data.shown]
-    rows = [
-        [names[a], names[b], f"{C[a, b]:,}", f"{C[a, b] / C[a].sum():.1%}"]
-        for a, b in _largest(C - np.diag(np.diag(C)))
-    ]
+    rows = []
+    for names, (a, b) in _largest(run, C - np.diag(np.diag(C))):
+        rows.append([*names, f"{C[a, b]:,}", f"{C[a, b] / C[a].sum():.1%}"])
     columns = ["class", "taken for", "samples", "of the class"]
     return Table(f"Confusions, {visible(method.name)}", columns, rows, n_text=2)
 

@@ -52,7 +52,6 @@ def main_words(run: Run) -> str:
 
 
 def main_score(run: Run, method: Method) -> float | None:
-    """The mean of that metric."""
     score = method.scores.get(main_metric(run))
     return None if score is None else score.mean
 
@@ -286,7 +285,6 @@ def _listed(methods: list[Method]) -> str:
 
 
 def protocol_sentence(run: Run) -> str:
-    """How it was measured."""
     p = run.protocol
     numbers = run.data.kind == "numbers"
     on_top = f", then {visible(p.classifier, 200)} per {label_word(run)}"
@@ -307,7 +305,6 @@ def protocol_sentence(run: Run) -> str:
 
 
 def drawn_sentence(run: Run) -> str:
-    """How many samples the scatter shows."""
     drawn, n = len(run.points.rows), run.data.n_samples
     some = f"{drawn:,} of {n:,} samples are drawn, chosen at random."
     return f"All {n:,} samples are drawn." if drawn == n else some
