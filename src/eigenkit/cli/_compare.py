@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ from eigenkit.cli._console import FAILED, Forecast, Result, keeping, progress, s
 from eigenkit.cli._report import show
 from eigenkit.estimators.registry import METHODS, Method, comparable, gap_params, usual, view_params
 from eigenkit.evaluation.record import from_dict
-from eigenkit.files import Data, Target
+from eigenkit.files import Data
 from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import stacked
 from eigenkit.files._targets import target_in
-from eigenkit.models import ComponentsCV, Features, Preparation
+from eigenkit.models import ComponentsCV, Preparation
 from eigenkit.models._features import learn_features, view_columns
 from eigenkit.models._fitting import check_target
 from eigenkit.shell import counted
@@ -46,7 +46,7 @@ def compare(given: o.Given) -> Result:
     partial = None if out is None else f"{out}.partial"
     o.outputs([data, test, given.label_list], given.force, *written, state=partial)
     files = _data.load_all(data, test, options, given.missing)
-    prepared = _prepare(files, given.task, **o.feature_options(given))
+    prepared = _Prepared(files, given.task, **o.feature_options(given))
     if test is None and given.train_size is None:
         _check_folds(given.cv, prepared)
     chosen = _estimators(named, prepared, given, views)
@@ -115,32 +115,23 @@ def _evaluated(
         )
 
 
-@dataclass
 class _Prepared:
     """The data before filling in and scaling, and the split that a test file makes."""
 
-    path: str
-    X: Any
-    y: Any
-    target: Target
-    learned: Features
-    groups: Any
-    split: tuple[Any, Any] | None
-
-
-def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
-    source, blocks = files[0].source, [_data.rows_of(data) for data in files]
-    target = target_in(source, blocks[0].labels, task)
-    learned = learn_features(source, lambda: blocks[:1], **features)
-    X = stacked([learned.raw(source.path, block) for block in blocks])
-    ys = [target.encode(data.source.path, b.labels) for data, b in zip(files, blocks, strict=True)]
-    target.check_known(files[-1].source.path, ys[-1])
-    y, n = np.concatenate(ys), len(blocks[0])
-    split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
-    groups = groups_in(source, blocks[0])
-    if groups is not None:  # every test row is a group of its own
-        groups = np.array([*groups, *range(n, len(y))], dtype=object)
-    return _Prepared(source.path, X, y, target, learned, groups, split)
+    def __init__(self, files: list[Data], task: str | None, **features: Any) -> None:
+        source, blocks = files[0].source, [_data.rows_of(data) for data in files]
+        self.path, self.target = source.path, target_in(source, blocks[0].labels, task)
+        self.learned = learn_features(source, lambda: blocks[:1], **features)
+        self.X = stacked([self.learned.raw(source.path, block) for block in blocks])
+        told = [(data.source.path, b.labels) for data, b in zip(files, blocks, strict=True)]
+        ys = [self.target.encode(*each) for each in told]
+        self.target.check_known(files[-1].source.path, ys[-1])
+        self.y, n = np.concatenate(ys), len(blocks[0])
+        alone = len(files) == 1
+        self.split = None if alone else (np.arange(n), np.arange(n, len(self.y)))
+        self.groups = groups_in(source, blocks[0])
+        if self.groups is not None:  # every test row is a group of its own
+            self.groups = np.array([*self.groups, *range(n, len(self.y))], dtype=object)
 
 
 def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:

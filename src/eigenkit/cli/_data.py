@@ -42,9 +42,8 @@ def reading(given: o.Given, **more: Any) -> Reading:
     try:
         codecs.lookup(options.get("encoding") or "utf-8")
     except (LookupError, ValueError):
-        raise o.bad(
-            "--encoding", f"{options['encoding']!r} is not known: try utf-8 or latin-1."
-        ) from None
+        unknown = f"{options['encoding']!r} is not known: try utf-8 or latin-1."
+        raise o.bad("--encoding", unknown) from None
     if "task" in options:
         _check_learning(options)
     o.choice("--format", options.get("format_"), files.FORMATS)

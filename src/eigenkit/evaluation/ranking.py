@@ -205,9 +205,8 @@ def f1_by_frequency(
     Y, P = _zeros_and_ones("Y", Y), _zeros_and_ones("P", P)
     _check_same_shape("P", Y.shape, P.shape)
     frequency = _per_label("frequency", frequency, Y.shape[1])
-    bounds = tuple(
-        check_count("bounds", bound) for bound in check_sequence("bounds", bounds, "counts")
-    )
+    given = check_sequence("bounds", bounds, "counts")
+    bounds = tuple(check_count("bounds", bound) for bound in given)
     if not all(low < high for low, high in pairwise((1, *bounds))):
         raise ValueError(f"bounds={shown(bounds)} is not valid: give increasing numbers above 1.")
     f1, found = rates_of(Y, P)["f1"], {}

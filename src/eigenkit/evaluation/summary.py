@@ -253,9 +253,8 @@ def _column_facts(X: Any) -> tuple[Array, ...]:
         zeros = 1.0 - filled
     else:
         gaps, zeros = np.isnan(X).mean(axis=0), np.mean(X == 0, axis=0)
-    mean, low, high = (
-        np.asarray(found, dtype=np.float64).ravel() for found in (known.mean(axis=0), *ends)
-    )
+    rows = known.mean(axis=0), *ends
+    mean, low, high = (np.asarray(row, dtype=np.float64).ravel() for row in rows)
     deviation = deviations([known]) / np.sqrt(np.where(gaps < 1, 1 - gaps, 1.0))
     return mean, deviation, low, high, gaps, zeros
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -30,7 +29,7 @@ def compare_text(records: Mapping[str, dict[str, Any]], *, width: int = 100) -> 
     -------
     str
     """
-    runs = _runs(records)
+    runs = _Runs(records)
     lines = [line for sentence in _told(runs) for line in (sentence, "")]
     return text_of_tables(lines, _tables(runs), check_count("width", width))
 
@@ -47,7 +46,7 @@ def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
     -------
     str
     """
-    runs = _runs(records)
+    runs = _Runs(records)
     tables = _tables(runs)
     lines = "".join(f'<p class="how">{escape(line)}</p>' for line in _told(runs))
     numbers = {"runs": str(len(runs.runs)), "methods": str(len(runs.methods))}
@@ -60,17 +59,12 @@ def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
     return html.document(f"{title}: eigenkit runs", inside, html.policy())
 
 
-def _runs(records: Mapping[str, dict[str, Any]]) -> _Runs:
-    if len(records) < 2:
-        raise ValueError("give at least two records to compare.")
-    names = [visible(name, 40) for name in records]
-    return _Runs(names, [from_dict(record) for record in records.values()])
-
-
-@dataclass(frozen=True)
 class _Runs:
-    names: list[str]
-    runs: list[Run]
+    def __init__(self, records: Mapping[str, dict[str, Any]]) -> None:
+        if len(records) < 2:
+            raise ValueError("give at least two records to compare.")
+        self.names = [visible(name, 40) for name in records]
+        self.runs = [from_dict(record) for record in records.values()]
 
     @property
     def methods(self) -> list[str]:
@@ -168,9 +162,8 @@ def _picture(runs: _Runs) -> str:
     names = [visible(name, 22) for name in runs.methods]
     alt = f"{words} of every method in every run; a table follows."
     drawn = html.dots(names, series, alt, words)
-    key = "".join(
-        f'<span class="key k{i % 8}">{escape(name)}</span>' for i, name in enumerate(runs.names)
-    )
+    shown = enumerate(runs.names)
+    key = "".join(f'<span class="key k{i % 8}">{escape(name)}</span>' for i, name in shown)
     caption = "Mean over the splits, with one standard deviation."
     return f"<figure><p>{key}</p>{drawn}<figcaption>{caption}</figcaption></figure>" * bool(drawn)
 

@@ -16,14 +16,13 @@ from eigenkit.shell import counted
 
 def figure_names(run: Run) -> dict[str, Any]:
     """What the script needs besides the record: clean names, and the order of the methods."""
+    metrics = metrics_of(run.data.kind)
     gaps = [(run.methods.index(method), gap) for method, gap in words.behind_the_best(run)]
     return {
         "labels": [visible(label.name, 28) for label in run.data.labels],
         "methods": [visible(method.name, 28) for method in run.methods],
         "order": [run.methods.index(method) for method in words.ranked(run)],
-        "metrics": {
-            key: {"words": name, "up": up} for key, (name, up) in metrics_of(run.data.kind).items()
-        },
+        "metrics": {key: {"words": name, "up": up} for key, (name, up) in metrics.items()},
         "main": words.main_metric(run),
         "differences": [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in gaps],
         "shown": words.in_order(run, run.data.shown),
@@ -105,12 +104,11 @@ def _projection(run: Run) -> str:
     if not drawn:
         return ""
     arrows = [("no", "none"), ("yes", "features")]
+    parts = [("all", "all"), ("test", "held out"), ("train", "training")]
     fields = html.controls(
         _menu(run, "scatter", drawn),
         html.radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
-        html.radios(
-            "part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]
-        ),
+        html.radios("part", "Samples", parts),
         html.radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
     )
     word = words.label_word(run)

@@ -177,9 +177,8 @@ def headline(run: Run) -> str:
         if gap is not None and gap.low <= 0:
             text += " None is clearly better than chance (0.5)."
     if (guess := beaten_by(run)) and (ours := _of_ours(run)):
-        text += (
-            f" {visible(ours[0].name)} does not beat {visible(guess)}, so there is nothing to fit."
-        )
+        first = visible(ours[0].name)
+        text += f" {first} does not beat {visible(guess)}, so there is nothing to fit."
     partly = [method for method in done if method.failures]
     return text + (f" {_listed(partly)} failed on some splits." if partly else "")
 
