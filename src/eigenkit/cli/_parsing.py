@@ -127,7 +127,8 @@ class Command(_Described):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, then options."""
-        if taken := [p for p in self.params if isinstance(p, _Argument)]:
+        taken = [p for p in self.params if isinstance(p, _Argument)]
+        if taken:
             with formatter.section("Arguments"):
                 formatter.write_dl([(p.human_readable_name, p.words) for p in taken])
         super().format_options(ctx, formatter)
