@@ -82,10 +82,8 @@ def _for_method(found: Any, how: dict[str, Any], given: o.Given) -> dict[str, An
         raise o.bad("--classifier", f"{found.name} predicts by itself: leave it out.")
     components, taken = given.components, _data.takes_components(found, given.components)
     if components is not None and not taken:
-        raise o.bad(
-            "--components",
-            f"{found.name} predicts with all components, however many it keeps: give a number.",
-        )
+        told = f"{found.name} predicts with all components, however many it keeps: give a number."
+        raise o.bad("--components", told)
     # PLS needs a number, so that it is chosen unless it is given.
     search = components == "cv" or (found.picks_components and "n_components" not in params)
     views = _data.checked_views(given, [found.name])

@@ -16,17 +16,13 @@ from eigenkit.report.cells import Table, facts_table, measured_all, number, seco
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric in bold."""
     methods, metrics = w.ranked(run), metrics_of(run.data.kind)
-    columns = [words for words, _ in metrics.values()]
+    columns = ["method", *(words for words, _ in metrics.values())]
     losses = "RMSE and MAE" if run.data.kind == "numbers" else "losses and coverage"
-    strong = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
-    return Table(
-        "Scores on the test parts",
-        ["method", *columns],
-        _score_rows(methods, metrics),
-        note=f"Mean ± standard deviation over the splits; for {losses}, lower is better."
-        + _of_some_splits(methods, metrics),
-        strong=frozenset(strong),
-    )
+    note = f"Mean ± standard deviation over the splits; for {losses}, lower is better."
+    note += _of_some_splits(methods, metrics)
+    best = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
+    title, rows = "Scores on the test parts", _score_rows(methods, metrics)
+    return Table(title, columns, rows, note=note, strong=frozenset(best))
 
 
 def _score_rows(methods: list[Method], keys: Iterable[str]) -> list[list[str]]:
@@ -58,12 +54,10 @@ def paired(run: Run) -> Table:
     """How far the best is ahead of the others, on the same splits."""
     rows = [[visible(method.name), *gap.cells()] for method, gap in w.behind_the_best(run)]
     best = visible(w.ranked(run)[0].name) if rows else ""
-    return Table(
-        f"Lead of {best} in {w.main_words(run)}",
-        ["over", "difference", "95 % interval", "clear"],
-        rows,
-        note="Mean over the splits; intervals allow for training samples that splits share.",
-    )
+    title = f"Lead of {best} in {w.main_words(run)}"
+    columns = ["over", "difference", "95 % interval", "clear"]
+    note = "Mean over the splits; intervals allow for training samples that splits share."
+    return Table(title, columns, rows, note=note)
 
 
 def responses(run: Run) -> Table:
