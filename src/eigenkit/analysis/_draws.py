@@ -146,7 +146,7 @@ class Resampling:
         """The measures of the fit on all samples."""
         return self._measured(self.model, self.weight)
 
-    def drawn(self, count: int, root: int, n_jobs: int | None, progress: Progress) -> Measures:
+    def draws(self, count: int, root: int, n_jobs: int | None, progress: Progress) -> Measures:
         """The measures of so many resamples, stacked."""
         tasks = [(size, (root, i)) for i, size in enumerate(sizes(count, BATCH))]
         parts = in_parallel(self, tasks, "resamples", n_jobs, progress)

@@ -178,13 +178,13 @@ def bootstrap(
     numbers = n_bootstraps * sum(part.size for part in found.values())
     check_room(f"{n_bootstraps} resamples need", numbers, "ask for fewer components or resamples")
     how = int(n_bootstraps), root_seed(random_state), n_jobs, progress
-    draws = resampling.drawn(*how)
+    draws = resampling.draws(*how)
     more = resampling.with_one_more()
     if more is not None:
         last, after = more.whole()["roots"][-2:]
         if last - after < TIED * draws["roots"][:, -1].std():  # they cannot be told apart
             # Their space needs the weights of both; coefficients stay those of the model.
-            found, draws = more.whole() | _coef(found), more.drawn(*how) | _coef(draws)
+            found, draws = more.whole() | _coef(found), more.draws(*how) | _coef(draws)
     return _summarized(found, draws, l, float(level), type(estimator).__name__)
 
 
