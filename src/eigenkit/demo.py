@@ -26,13 +26,10 @@ from eigenkit.estimators import Projection
 from eigenkit.exceptions import DegenerateDataWarning
 
 SOLVERS = ("direct", "two_stage")
-LEAST_SQUARES = "least squares"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table."""
-
     data: str
     method: str
     solver: str
@@ -74,7 +71,7 @@ def run(data: str, X: np.ndarray, y: np.ndarray) -> list[Line]:
             target = (y_train[:, None] == np.unique(y)).astype(float)
         ways: dict[str, Projection] = {s: clone(model).set_params(solver=s) for s in SOLVERS}
         reference = None
-        for how, fitted in {**ways, LEAST_SQUARES: LeastSquaresProjection(target=own)}.items():
+        for how, fitted in {**ways, "least squares": LeastSquaresProjection(target=own)}.items():
             start = time.perf_counter()
             fitted.fit(X_train, target)
             seconds = time.perf_counter() - start
@@ -97,7 +94,6 @@ def _score(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> str:
 
 
 def table(lines: list[Line]) -> str:
-    """The lines as aligned text."""
     head = f"{'data':10} {'method':26} {'solver':15} {'comp.':>5} {'time':>9} {'gap':>9}  test"
     rows = [
         f"{x.data:10} {x.method:26} {x.solver:15} {x.components:5d} {1e3 * x.seconds:6.1f} ms "
@@ -109,10 +105,10 @@ def table(lines: list[Line]) -> str:
 
 def picture(path: Path) -> Path | None:
     """Two projections drawn side by side, if matplotlib is there."""
-    try:
-        import matplotlib
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return None
+    import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -35,16 +35,7 @@ def late_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names live in its modules.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : dict of str to str
-        The module of every name, as in ``".cca"``; see :func:`homes_in_stub`.
-
-    Returns
-    -------
-    triple
+    Homes are the module of every name, as in ``".cca"``; see :func:`homes_in_stub`.
     """
 
     def get(name: str) -> Any:

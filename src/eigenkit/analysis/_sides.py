@@ -21,24 +21,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import check_room, refuse_blocks
+from eigenkit import estimators as est
+from eigenkit.analysis._draws import check_room, refuse_blocks, what_it_is
 from eigenkit.data import as_dense
 from eigenkit.data.matrices import OFFSET_LIMIT, row_slices
-from eigenkit.estimators import (
-    CCA,
-    LDA,
-    PCA,
-    PLSDA,
-    HypergraphSpectral,
-    KernelCCA,
-    KernelPLS,
-    LeastSquaresProjection,
-    MultilabelLDA,
-    MultiviewCCA,
-    OrthogonalPLS,
-    SparsePLS,
-    SparsePLSDA,
-)
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Projection
@@ -46,7 +32,6 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two, truncated_svd
 from eigenkit.numerics.tolerances import EPS, above_rounding
-from eigenkit.shell import with_article
 from eigenkit.targets import Labels
 
 # If no more than this share of a column is left without its mean and the nuisance variables, it
@@ -114,8 +99,7 @@ class View:
 
     def _units(self, size: Array) -> Array:
         """Powers of two that bring the columns, or all of them together, to the order of 1."""
-        whole = np.full_like(size, size.max(initial=0.0))
-        return power_of_two(size if self._free_units else whole)
+        return power_of_two(size if self._free_units else np.full_like(size, size.max(initial=0.0)))
 
     def _factor(self, unit: Array) -> float:
         """What the singular values are to be multiplied with, for columns in these units."""
@@ -185,8 +169,10 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
     check_testable(estimator)
     refuse_blocks(X)
     model = clone(estimator).fit(X, y)
-    if isinstance(model, MultiviewCCA):
-        return _several(model, X)
+    if isinstance(model, est.MultiviewCCA):
+        columns, X = model._columns_, model._check_X(X, reset=False)
+        alphas = per_view("alpha", model.alpha, len(columns))
+        return [View(X[:, own], 1.0, a) for own, a in zip(columns, alphas, strict=True)]
     X = check_X(BaseEstimator(), X, reset=True, min_samples=2)
     if isinstance(model, CrossDecomposition):
         return _covariance(model, X, y)
@@ -195,20 +181,20 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
 
 # Methods of ours that cannot be tested, and why.
 _UNTESTED: dict[Any, str] = {
-    MultilabelLDA: "which gives samples unequal weights, so their rows cannot be exchanged: use "
-    "HypergraphSpectral, or CCA on the label matrix",
-    LeastSquaresProjection: "which is not a singular value problem: test the projection that it "
-    "stands for, or use bootstrap for how often features are selected",
-    (SparsePLS, SparsePLSDA, OrthogonalPLS): "whose components are not those of a singular value "
-    "problem: test PLSRegression or PLSDA, or use bootstrap",
+    est.MultilabelLDA: "which gives samples unequal weights, so their rows cannot be exchanged: "
+    "use HypergraphSpectral, or CCA on the label matrix",
+    est.LeastSquaresProjection: "which is not a singular value problem: test the projection that "
+    "it stands for, or use bootstrap for how often features are selected",
+    (est.SparsePLS, est.SparsePLSDA, est.OrthogonalPLS): "whose components are not those of a "
+    "singular value problem: test PLSRegression or PLSDA, or use bootstrap",
 }
 
 
 def check_testable(estimator: Any) -> None:
     """Refuse an estimator whose components cannot be tested."""
     name = what_it_is(estimator)
-    known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
-    if not known or isinstance(estimator, PCA):
+    known = isinstance(estimator, Projection | CrossDecomposition | est.MultiviewCCA)
+    if not known or isinstance(estimator, est.PCA):
         raise TypeError(
             f"estimator is {name}: permutation_test takes CCA, CanonicalRidge, MultiviewCCA, "
             "OrthonormalizedPLS, LDA, HypergraphSpectral, the PLS family, and kernel versions."
@@ -229,39 +215,20 @@ def check_testable(estimator: Any) -> None:
         )
 
 
-def what_it_is(estimator: Any) -> str:
-    """The class of an estimator, and its package unless that is ours."""
-    kind = estimator if isinstance(estimator, type) else type(estimator)
-    package = kind.__module__.partition(".")[0]
-    ours = package in ("eigenkit", "builtins")
-    what = f"class {kind.__name__} itself" if kind is estimator else kind.__name__
-    return with_article(what if ours else f"{what} of {package}")
-
-
-def _several(model: MultiviewCCA, X: Any) -> list[View]:
-    joint = model._check_X(X, reset=False)
-    columns = model._columns_
-    alphas = per_view("alpha", model.alpha, len(columns))
-    return [View(joint[:, own], 1.0, a) for own, a in zip(columns, alphas, strict=True)]
-
-
 def _covariance(model: CrossDecomposition, X: Any, y: Any) -> list[View]:
     """The PLS family: covariances, of PLSDA's classes as they are coded."""
     scale_x, scale_y = model._settings()
     Y = model._encode(as_labels(y), X.shape[0], None, reset=True)
-    if isinstance(model, PLSDA) and model.coding == "reduced":
-        Y = Y[:, :-1]
-    between = isinstance(model, PLSDA) and model.coding == "between"
-    return [
-        View(X, *AS_IT_IS, scale=scale_x),
-        View(Y, *(WHITENED if between else AS_IT_IS), scale=scale_y),
-    ]
+    coding = model.coding if isinstance(model, est.PLSDA) else ""
+    Y = Y[:, :-1] if coding == "reduced" else Y
+    penalty = WHITENED if coding == "between" else AS_IT_IS
+    return [View(X, *AS_IT_IS, scale=scale_x), View(Y, *penalty, scale=scale_y)]
 
 
 def _x_side(model: Any, X: Any) -> View:
-    if isinstance(model, CCA):
+    if isinstance(model, est.CCA):
         return View(X, *model._x_penalty())
-    penalty = AS_IT_IS if isinstance(model, KernelPLS) else (1.0, float(model.alpha))
+    penalty = AS_IT_IS if isinstance(model, est.KernelPLS) else (1.0, float(model.alpha))
     if not hasattr(model, "kernel_"):
         return View(X, *penalty)
     return View(np.asarray(model.kernel_(X, model.X_fit_), dtype=np.float64), *penalty, kernel=True)
@@ -269,11 +236,11 @@ def _x_side(model: Any, X: Any) -> View:
 
 def _y_side(model: Any, n: int, y: Any) -> View:
     Y = as_dense(model._encode(as_labels(y), n, None, False))
-    if isinstance(model, HypergraphSpectral):
+    if isinstance(model, est.HypergraphSpectral):
         # H is built once: permuting the samples permutes its rows.
         degree = Y.sum(axis=0)
         labels = Labels(degree, Y - degree / len(Y), model._edge_weight)
         return View(np.asarray(model._target.rows(Y, labels)), *AS_IT_IS)
-    if isinstance(model, CCA):
+    if isinstance(model, est.CCA):
         return View(Y, *model._y_penalty())
-    return View(Y, *(WHITENED if isinstance(model, LDA | KernelCCA) else AS_IT_IS))
+    return View(Y, *(WHITENED if isinstance(model, est.LDA | est.KernelCCA) else AS_IT_IS))

@@ -181,24 +181,23 @@ def spe(model: Any, X: Any) -> Array:
     """
     plane = _Plane.of(model, "loadings of X")
     X = check_X(model, X, reset=False)
+    T = plane.scores(X)
     if sparse.issparse(X):
-        return _sparse_spe(plane, X)
-    out, T = np.empty(len(X)), plane.scores(X)
+        return _sparse_spe(plane, X, T)
+    out = np.empty(len(X))
     for rows in row_slices(X.shape, BLOCK_BYTES):
         E = (X[rows] - plane.mean) / plane.unit - T[rows] @ plane.loadings.T
         out[rows] = np.einsum("ij,ij->i", E, E)
     return out
 
 
-def _sparse_spe(plane: _Plane, X: Any) -> Array:
+def _sparse_spe(plane: _Plane, X: Any, T: Array) -> Array:
     """||x||^2 - 2 x'P t + t'P'P t, all of it centred and scaled."""
-    mean, unit, P, T = plane.mean, plane.unit, plane.loadings, plane.scores(X)
+    mean, unit, P = plane.mean, plane.unit, plane.loadings
     squares = X.power(2) @ unit**-2 - 2 * (X @ (mean / unit**2)) + np.sum((mean / unit) ** 2)
     along = project(X, mean, P / unit[:, None])
-    cross = np.einsum("ij,ij->i", along, T)
-    return np.asarray(
-        np.maximum(squares - 2 * cross + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0)
-    )
+    squares = squares - 2 * np.einsum("ij,ij->i", along, T)
+    return np.asarray(np.maximum(squares + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0))
 
 
 def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
@@ -265,7 +264,6 @@ class _Plane:
 
     @classmethod
     def of(cls, model: Any, what: str) -> _Plane:
-        """The plane of a fitted model."""
         if isinstance(model, PCA):
             check_is_fitted(model)
             W, d = model.components_.T, model.n_features_in_
@@ -277,5 +275,4 @@ class _Plane:
         return cls(*(getattr(model, name) for name in kept))
 
     def scores(self, X: Any) -> Array:
-        """The scores of some samples."""
         return np.asarray(project(X, self.mean, self.rotations / self.unit[:, None]))

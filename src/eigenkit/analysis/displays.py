@@ -318,15 +318,13 @@ class ScreeDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
 
 
-def largest_entries(
-    estimator: Any, rows: Any, name: str, which: int, top: int
-) -> tuple[Array, list[str]]:
+def largest_entries(model: Any, rows: Any, name: str, at: int, top: int) -> tuple[Array, list[str]]:
     """The largest entries of one row, of a number per feature, and the names of these features."""
-    if not 0 <= which < len(rows):
-        raise ValueError(f"{name}={which!r} is not valid: there are {len(rows)}, from 0.")
-    row = np.asarray(rows[which], dtype=np.float64)
+    if not 0 <= at < len(rows):
+        raise ValueError(f"{name}={at!r} is not valid: there are {len(rows)}, from 0.")
+    row = np.asarray(rows[at], dtype=np.float64)
     order = np.argsort(-np.abs(row), kind="stable")[:top]
-    names = feature_names(estimator, np.empty((0, len(row))))
+    names = feature_names(model, np.empty((0, len(row))))
     return row[order], [names[j] for j in order]
 
 
@@ -361,8 +359,7 @@ class WeightsDisplay(Display):
         W = getattr(estimator, "components_", None)
         if W is None or np.ndim(W) != 2:
             raise ValueError(f"{type(estimator).__name__} has no components_ of features.")
-        shown = largest_entries(estimator, W, "component", component, top)
-        return cls(*shown, component).plot(ax)
+        return cls(*largest_entries(estimator, W, "component", component, top), component).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.weights, self.names, f"{self._words} {self.component + 1}")

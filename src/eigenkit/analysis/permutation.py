@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import factorial, prod
 from typing import Any
@@ -174,31 +175,20 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
         )
     check_count("n_permutations", n_permutations)
     check_choice("statistic", statistic, STATISTICS)
-    views = sides(estimator, X, y)
-    n = views[0].data.shape[0]
-    blocks = _blocks(groups, n)
-    Z = _nuisance(nuisance, n)
-    name = _statistic(statistic, views)
-    rows = [view.rows(_basis(Z, blocks)) for view in views]
-    found = steps.decompose([A for A, _ in rows])
-    if not len(found.values):
-        raise ValueError(_nothing_to_test([A for A, _ in rows], bool(Z.size), len(blocks) > 1))
-    n_steps = _n_steps(estimator, found, Z, blocks)
-    plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
+    tested = _Tested(sides(estimator, X, y), nuisance, groups, statistic)
+    name, n_steps = tested.statistic, tested.n_steps(estimator.n_components)
+    plan = [tested.step(j) for j in range(n_steps)]
     observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
-    # To the units of the data; of more views, to correlations.
-    factor = rows[0][1] * rows[1][1] if len(rows) == 2 else 1.0 / (len(rows) - 1)
-    square = factor**2 if len(rows) == 2 and name != "wilks" else 1.0
     return PermutationTest(
         method=type(estimator).__name__,
         statistic=name,
-        singular_values=found.values[:n_steps] * factor,
-        statistics=observed * square,
+        singular_values=tested.found.values[:n_steps] * tested.factor,
+        statistics=observed * tested.square,
         p_values=_p_values(observed, null, exact),
-        null=[draws * square for draws in null],
-        n_samples=n,
+        null=[draws * tested.square for draws in null],
+        n_samples=len(tested.Z),
         n_permutations=int(n_permutations),
-        n_blocks=len(blocks),
+        n_blocks=len(tested.blocks),
         exact=exact,
     )
 
@@ -219,7 +209,7 @@ def _blocks(groups: Any, n: int) -> steps.Blocks:
     return blocks
 
 
-def _nothing_to_test(sides: list[Array], nuisance: bool, grouped: bool) -> str:
+def _nothing_to_test(sides: Sequence[Array], nuisance: bool, grouped: bool) -> str:
     """Why no component is left."""
     names = ("X", "y") if len(sides) == 2 else [f"view {i}" for i in range(len(sides))]
     still = [name for name, A in zip(names, sides, strict=True) if not A.any()]
@@ -240,9 +230,8 @@ def _nuisance(nuisance: Any, n: int) -> Array:
         return np.empty((n, 0))
     try:
         Z = as_labels(nuisance)
-        Z = check_X(
-            BaseEstimator(), Z.reshape(-1, 1) if Z.ndim == 1 else Z, reset=True, finite=False
-        )
+        Z = Z.reshape(-1, 1) if Z.ndim == 1 else Z
+        Z = check_X(BaseEstimator(), Z, reset=True, finite=False)
     except (TypeError, ValueError) as error:
         words = str(error)
         if not words.startswith(("X holds", "y holds")):
@@ -277,79 +266,85 @@ def _statistic(name: str, views: list[View]) -> str:
     return name
 
 
-def _n_steps(estimator: Any, found: Any, Z: Array, blocks: steps.Blocks) -> int:
-    """The number of components to test: as asked for, but no more than the samples allow.
-
-    Step j (from 1) takes j + cols(Z) rows from every block, and two must be left.
-    """
-    asked = estimator.n_components
-    wanted = len(found.values) if asked is None else min(int(asked), len(found.values))
-    smallest = min(len(rows) for rows in blocks)
-    possible = smallest - 2 - Z.shape[1]
-    if Z.shape[1] == 0:
-        possible = max(possible, 1)  # the first step exchanges rows as they are
-    if possible < 1:
-        raise ValueError(
-            f"the smallest block has {smallest} samples: with {Z.shape[1]} nuisance variables a "
-            f"test needs {3 + Z.shape[1]} in each."
-        )
-    if possible < wanted:
-        warnings.warn(
-            f"only {possible} of {wanted} components can be tested: the smallest block has "
-            f"{smallest} samples, and component j needs j + {2 + Z.shape[1]}",
-            DegenerateDataWarning,
-            stacklevel=3,
-        )
-    return int(min(wanted, possible))
-
-
 # -- the steps --------------------------------------------------------------------------
 
 Step = tuple[list[Array], steps.Blocks]
 
 
-def _step(found: Any, j: int, Z: Array, blocks: steps.Blocks) -> Step:
-    """The sides of step j (from 0), and which of their rows may be exchanged."""
-    left = found.left(j)
-    if j == 0 and Z.shape[1] == 0:
-        return left, blocks
-    removed = np.hstack([np.ones((len(Z), 1)), Z, found.scores[:, :j]])
-    return steps.freed_rows(left, removed, blocks)
+class _Tested:
+    """The sides of a method without nuisance variables, and the components that they share.
+
+    ``factor`` brings singular values to the units of the data, or of more views to correlations,
+    and ``square`` the statistics.
+    """
+
+    def __init__(self, views: list[View], nuisance: Any, groups: Any, statistic: str) -> None:
+        n = views[0].data.shape[0]
+        self.blocks, self.Z = _blocks(groups, n), _nuisance(nuisance, n)
+        self.statistic = _statistic(statistic, views)
+        N = _basis(self.Z, self.blocks)
+        freed, units = zip(*(view.rows(N) for view in views), strict=True)
+        self.found = steps.decompose([*freed])
+        if not len(self.found.values):
+            raise ValueError(_nothing_to_test(freed, bool(self.Z.size), len(self.blocks) > 1))
+        two = len(views) == 2
+        self.factor = units[0] * units[1] if two else 1.0 / (len(views) - 1)
+        self.square = self.factor**2 if two and self.statistic != "wilks" else 1.0
+
+    def n_steps(self, asked: int | None) -> int:
+        """The number of components to test: as asked for, but no more than the samples allow.
+
+        Step j (from 1) takes j + cols(Z) rows from every block, and two must be left.
+        """
+        there, taken = len(self.found.values), self.Z.shape[1]
+        wanted = there if asked is None else min(int(asked), there)
+        smallest = min(len(rows) for rows in self.blocks)
+        possible = smallest - 2 - taken
+        if taken == 0:
+            possible = max(possible, 1)  # the first step exchanges rows as they are
+        if possible < 1:
+            raise ValueError(
+                f"the smallest block has {smallest} samples: with {taken} nuisance variables a "
+                f"test needs {3 + taken} in each."
+            )
+        if possible < wanted:
+            warnings.warn(
+                f"only {possible} of {wanted} components can be tested: the smallest block has "
+                f"{smallest} samples, and component j needs j + {2 + taken}",
+                DegenerateDataWarning,
+                stacklevel=3,
+            )
+        return int(min(wanted, possible))
+
+    def step(self, j: int) -> Step:
+        """The sides of step j (from 0), and which of their rows may be exchanged."""
+        left = self.found.left(j)
+        if j == 0 and self.Z.shape[1] == 0:
+            return left, self.blocks
+        removed = np.hstack([np.ones((len(self.Z), 1)), self.Z, self.found.scores[:, :j]])
+        return steps.freed_rows(left, removed, self.blocks)
 
 
 def _run(
-    plan: list[Step],
-    name: str,
-    n_permutations: int,
-    random_state: Any,
-    n_jobs: int | None,
-    progress: Progress,
+    plan: list[Step], name: str, n_permutations: int, random_state: Any, *how: Any
 ) -> tuple[Array, list[Array], tuple[bool, ...]]:
     """Observed statistics, those of the permutations, and whether these are all there are."""
-    root = root_seed(random_state)
-    tasks: list[tuple[Any, ...]] = []
-    exact = []
-    for j, step in enumerate(plan):
-        parts, blocks = step
+    root, tasks, exact, observed = root_seed(random_state), [], [], []
+    for j, (parts, blocks) in enumerate(plan):
         all_there_are = prod(factorial(len(rows)) for rows in blocks)
         every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
         counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
-        tasks += [(name, step, count, every, (root, j, i)) for i, count in enumerate(counts)]
-    counts = [task[2] for task in tasks]
-    draws = in_parallel(_batch, tasks, counts, "permutations", n_jobs, progress)
-    null = [
-        np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[4][1] == j])
-        for j in range(len(plan))
-    ]
-    observed = []
-    for parts, _ in plan:
+        tasks += [(count, every, name, plan[j], (root, j, i)) for i, count in enumerate(counts)]
         identity = np.arange(len(parts[0]))[None]
         observed.append(float(steps.statistic(name, parts, [identity] * (len(parts) - 1))[0]))
-    return np.array(observed), null, tuple(exact)
+    null: list[list[Array]] = [[] for _ in plan]
+    for task, draws in zip(tasks, in_parallel(_batch, tasks, "permutations", *how), strict=True):
+        null[task[-1][1]].append(draws)
+    return np.array(observed), [np.concatenate(draws) for draws in null], tuple(exact)
 
 
-def _batch(name: str, step: Step, count: int, every: bool, seed: tuple[int, ...]) -> Array:
+def _batch(count: int, every: bool, name: str, step: Step, seed: tuple[int, ...]) -> Array:
     parts, blocks = step
     if every:
         return steps.statistic(name, parts, [steps.every_order(blocks)])

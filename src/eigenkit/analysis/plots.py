@@ -9,14 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.analysis.diagnostics import (
-    check_has,
-    described,
-    hotelling_t2,
-    spe,
-    spe_limit,
-    t2_limit,
-)
+from eigenkit.analysis import diagnostics
+from eigenkit.analysis.diagnostics import check_has, described
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
 from eigenkit.shell import refuse
 
@@ -147,11 +141,11 @@ def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) ->
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2', 'SPE')
     """
-    t2, errors = hotelling_t2(model, X), spe(model, X)
+    t2, errors = diagnostics.hotelling_t2(model, X), diagnostics.spe(model, X)
     ax = new_axes(ax)
     ax.scatter(t2, errors, s=12)
-    ax.axvline(t2_limit(model, level), color="0.6", linestyle="--")
-    ax.axhline(spe_limit(model, X, level), color="0.6", linestyle="--")
+    ax.axvline(diagnostics.t2_limit(model, level), color="0.6", linestyle="--")
+    ax.axhline(diagnostics.spe_limit(model, X, level), color="0.6", linestyle="--")
     ax.set(xlabel="T2", ylabel="SPE")
     return ax
 

@@ -10,22 +10,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.analysis import displays
 from eigenkit.analysis.diagnostics import described
-from eigenkit.analysis.displays import (
-    Display,
-    Rows,
-    draw_bars,
-    feature_names,
-    groups_of,
-    largest_entries,
-    scores_of,
-)
+from eigenkit.analysis.displays import Rows
 from eigenkit.analysis.plots import COLORS, MARKERS
 from eigenkit.numerics.linalg import Array
 
 
 @dataclass(eq=False, repr=False)
-class CoefficientsDisplay(Display):
+class CoefficientsDisplay(displays.Display):
     """The features with the largest coefficients for one response or class.
 
     Parameters
@@ -61,7 +54,7 @@ class CoefficientsDisplay(Display):
         if coef is None:
             raise ValueError(f"{name} has no coef_: give a model that is linear in the features.")
         rows = np.atleast_2d(coef)
-        shown = largest_entries(estimator, rows, "target", target, top)
+        shown = displays.largest_entries(estimator, rows, "target", target, top)
         classes = getattr(estimator, "classes_", None)
         if classes is None:
             return cls(*shown, f"response {target}").plot(ax)
@@ -69,12 +62,12 @@ class CoefficientsDisplay(Display):
         return cls(*shown, str(classes[target if len(classes) == len(rows) else -1])).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        draw_bars(ax, self.coefficients, self.names, f"coefficient for {self.target}")
+        displays.draw_bars(ax, self.coefficients, self.names, f"coefficient for {self.target}")
 
 
 @described
 @dataclass(eq=False, repr=False)
-class RegionsDisplay(Display):
+class RegionsDisplay(displays.Display):
     """The plane coloured by the predicted class, and the samples in it.
 
     With two features the plane is theirs. With more it is that of two components: its points
@@ -124,9 +117,9 @@ class RegionsDisplay(Display):
             raise ValueError(f"{type(estimator).__name__} predicts no classes: give a classifier.")
         if np.shape(X)[1] == 2:
             points = np.asarray(X, dtype=np.float64)
-            a, b = feature_names(estimator, X)
+            a, b = displays.feature_names(estimator, X)
         else:
-            points = scores_of(estimator, X, components)
+            points = displays.scores_of(estimator, X, components)
             a, b = (f"component {i + 1}" for i in components)
         grid = _grid(points, resolution, margin)
         flat = np.column_stack([g.ravel() for g in grid])
@@ -135,7 +128,7 @@ class RegionsDisplay(Display):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             told = np.searchsorted(estimator.classes_, estimator.predict(rows))
         classes = [str(c) for c in estimator.classes_]
-        groups = groups_of(y, len(points))
+        groups = displays.groups_of(y, len(points))
         return cls(grid, told.reshape(grid[0].shape), points, groups, classes, (a, b)).plot(ax)
 
     def _draw(self, ax: Any) -> None:

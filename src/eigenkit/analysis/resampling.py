@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.analysis._draws import Progress, check_room, in_parallel, root_seed, sizes
-from eigenkit.analysis._resamples import Measures, Resampling, refuse, width
+from eigenkit.analysis._draws import Measures, Progress, Resampling, check_room, root_seed, width
 from eigenkit.numerics.linalg import Array
 from eigenkit.shell import check_count, check_share
-
-# Fits that one task makes: enough to outweigh the cost of a task.
-BATCH = 20
 
 # Two roots count as tied unless their gap exceeds this many (root mean square) standard
 # deviations. The gap of two equal roots is sqrt(2) times a Rayleigh variable of that scale, so it
@@ -91,18 +87,16 @@ class Bootstrap:
     def summary(self) -> str:
         """What was found, component by component."""
         d, l = self.weights.estimate.shape
-        lines = [
-            f"Bootstrap of {self.method}: {self.n_bootstraps} resamples, {self.level:.0%} intervals"
-        ]
+        resamples = f"{self.n_bootstraps} resamples, {self.level:.0%} intervals"
+        lines = [f"Bootstrap of {self.method}: {resamples}"]
         for j in range(l):
             group = next((g for g in self.tied if j in g), None)
             what = "have a weight other than zero"
             if group:
                 names = ", ".join(str(i + 1) for i in group)
                 what = f"take part in the space of the tied components {names}"
-            lines.append(
-                f"component {j + 1}: {int(self.takes_part[:, j].sum())} of {d} features {what}"
-            )
+            n = int(self.takes_part[:, j].sum())
+            lines.append(f"component {j + 1}: {n} of {d} features {what}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -177,29 +171,20 @@ def bootstrap(
     check_count("n_bootstraps", n_bootstraps)
     if not 0 < check_share("level", level) < 1:
         raise ValueError(f"level={level!r} is not valid: give a number between 0 and 1.")
-    refuse(estimator)
     resampling = Resampling(estimator, X, y, sample_weight, groups)
     found = resampling.whole()
     l = width(resampling.model)
 
     numbers = n_bootstraps * sum(part.size for part in found.values())
     check_room(f"{n_bootstraps} resamples need", numbers, "ask for fewer components or resamples")
-    root, counts = root_seed(random_state), sizes(int(n_bootstraps), BATCH)
-    tasks = [(count, (root, i)) for i, count in enumerate(counts)]
-
-    def draw(resampling: Resampling) -> Measures:
-        """The measures of all resamples, stacked."""
-        parts = in_parallel(resampling, tasks, counts, "resamples", n_jobs, progress)
-        every = [one for part in parts for one in part]
-        return {name: np.array([one[name] for one in every]) for name in every[0]}
-
-    draws = draw(resampling)
+    how = int(n_bootstraps), root_seed(random_state), n_jobs, progress
+    draws = resampling.draws(*how)
     more = resampling.with_one_more()
     if more is not None:
         last, after = more.whole()["roots"][-2:]
         if last - after < TIED * draws["roots"][:, -1].std():  # they cannot be told apart
             # Their space needs the weights of both; coefficients stay those of the model.
-            found, draws = more.whole() | _coef(found), draw(more) | _coef(draws)
+            found, draws = more.whole() | _coef(found), more.draws(*how) | _coef(draws)
     return _summarized(found, draws, l, float(level), type(estimator).__name__)
 
 

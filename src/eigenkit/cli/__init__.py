@@ -17,15 +17,11 @@ from eigenkit.cli._console import speak_any_encoding, terminate
 from eigenkit.cli._parsing import Group
 from eigenkit.cli._start import keep_memory
 
-app = click.version_option(
-    eigenkit.__version__, message="eigenkit %(version)s", help="Show the version."
-)(
-    Group(
-        "eigenkit",
-        COMMANDS,
-        help="Supervised dimensionality reduction by generalized eigenvalue problems.",
-    )
-)
+_ABOUT = "Supervised dimensionality reduction by generalized eigenvalue problems."
+_VERSION = {"message": "eigenkit %(version)s", "help": "Show the version."}
+
+app = Group("eigenkit", COMMANDS, help=_ABOUT)
+click.version_option(eigenkit.__version__, **_VERSION)(app)
 
 
 def run() -> None:

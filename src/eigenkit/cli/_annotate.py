@@ -48,9 +48,8 @@ def predict(given: o.Given) -> Result:
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
         title = f"{Path(given.images).name} annotated"
-        shown = _page(
-            page, lambda record: record.predicted_record(fitted, sets, title, known, advance)
-        )
+        told = fitted, sets, title, known, advance
+        shown = _page(page, lambda record: record.predicted_record(*told))
     rows, titles, columns = _rows(fitted, sets, S, given.proba)
     if place is not None or not in_json():
         write_rows(place, output_format(out), titles, [columns], given.keep_formulas)
@@ -141,8 +140,7 @@ def _annotator(given: o.Given) -> images.ImageAnnotator:
     if views is None:
         views = "unseen" if given.unseen_views else "auto"
     elif given.unseen_views:
-        all_pictures = "it compares all pictures: leave out --views and --no-views."
-        raise o.bad("--unseen-views", all_pictures)
+        raise o.bad("--unseen-views", "it compares all pictures: leave out --views and --no-views.")
     size = None if given.size is None else given.size.lower().split("x")
     if size is not None and (len(size) != 2 or not all(part.strip().isdigit() for part in size)):
         raise o.bad("--size", f"{given.size!r} is not HEIGHTxWIDTH.")
@@ -194,7 +192,6 @@ def _rows(
 
 
 def _methods_table(rows: list[dict[str, Any]]) -> str:
-    """The methods of a comparison with their figures, and what these are."""
     from eigenkit.images.comparison import figures
     from eigenkit.images.rivals import CHOSEN, PLAIN
 
@@ -210,7 +207,6 @@ _LEARNED = ("few", "unlearned", "weights", "kernels_chosen", "weights_chosen", "
 
 
 def _described(model: images.ImageAnnotator) -> dict[str, Any]:
-    """A model in plain values."""
     n, labelled = model._n_sets_
     more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
     return {
@@ -225,7 +221,6 @@ def _described(model: images.ImageAnnotator) -> dict[str, Any]:
 
 
 def _summary(model: images.ImageAnnotator) -> list[str]:
-    """A table of the terms, and the weights of the kernels."""
     figures = ("f1", "precision", "recall", "auc")
     rows = [
         [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]

@@ -52,7 +52,7 @@ def predict(given: o.Given) -> Result:
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    return _apply(given, fitted, names, columns, given.keep_formulas)
+    return _apply(given, fitted, names, columns)
 
 
 def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
@@ -100,11 +100,10 @@ def _ranked_output(model: Model, top: int | None, proba: bool) -> tuple[list[str
     return names, columns
 
 
-def _apply(
-    given: o.Given, model: Model, names: list[str], columns: Any, keep_formulas: bool = False
-) -> Result:
+def _apply(given: o.Given, model: Model, names: list[str], columns: Any) -> Result:
     """Read in blocks, compute and write; the output file appears when it is complete."""
     data, out = given.data, given.out
+    formulas = getattr(given, "keep_formulas", False)  # transform writes numbers alone
     options = _data.reading(given, stream=True, expected=model.expected())
     if out == "-" and in_json():
         raise o.bad("--out", "--json needs the table in a file.")
@@ -125,7 +124,7 @@ def _apply(
         first = next(computed, None)
         if first is None:
             raise FileError(data, "it holds no rows.")
-        n = _data.write_rows(place, kind, names, chain([first], computed), keep_formulas)
+        n = _data.write_rows(place, kind, names, chain([first], computed), formulas)
     if place is None:
         return Result({"rows": n})
     record = {"out": str(place), "rows": n, "columns": names, "found": source.found}
@@ -247,14 +246,13 @@ def explain(given: o.Given) -> Result:
     n = len(whole.block())
     if row > n:
         raise FileError(data, f"it has {counted(n, 'row')}: there is no row {row}.")
-    record = explained(fitted, data, whole.block(), row - 1, given.label, given.top)
+    labels = _explained(fitted, data, whole.block(), row - 1, given)
     kinds = fitted.how["found"].get("kinds") or {}
-    return Result(record, "\n\n".join(_explanation(item, kinds) for item in record["labels"]))
+    text = "\n\n".join(_explanation(item, kinds) for item in labels)
+    return Result({"row": row, "labels": labels}, text)
 
 
-def explained(
-    model: Model, path: str, block: Any, row: int, label: str | None, top: int
-) -> dict[str, Any]:
+def _explained(model: Model, path: str, block: Any, row: int, given: o.Given) -> list[Any]:
     """Scores of a row as sums over features, and over components."""
     from eigenkit.models._affine import components_map, scores_map, through_components
 
@@ -266,8 +264,8 @@ def explained(
     names, found = model.features.feature_names(), []
     per_component = through_components(model, to_scores)
     along: Any = None if per_component is None else (x - average) @ components_map(model).A
-    for j in _wanted(model, scores, label):
-        order = np.argsort(-np.abs(parts[:, j]), kind="stable")[:top]
+    for j in _wanted(model, scores, given.label):
+        order = np.argsort(-np.abs(parts[:, j]), kind="stable")[: given.top]
         item: dict[str, Any] = {
             "label": model.target.names[j],
             "score": float(scores[j]),
@@ -282,7 +280,7 @@ def explained(
         if per_component is not None:
             item["components"] = (along * per_component[:, j]).tolist()
         found.append(item)
-    return {"row": row + 1, "labels": found}
+    return found
 
 
 def _row_of(model: Model, path: str, block: Any, row: int) -> Any:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from functools import partial
+from typing import Any
 
 import click
 
@@ -125,6 +126,7 @@ _FILES: o.Group = {
         "The output: CSV, TSV, NPZ or Parquet, by its name; - is the screen.", "-o", default="-"
     ),
 }
+_SHARE: dict[str, Any] = {"kind": float, "min": 0, "max": 1, "min_open": True, "max_open": True}
 COMMANDS: Makers = {
     "demo": _command(
         "_commands:demo", "Run the main methods on built-in data, and write a report."
@@ -155,14 +157,7 @@ COMMANDS: Makers = {
         ),
         cv=Option("Number of folds; 5 by default.", kind=int, min=2),
         repeats=Option("Rounds of folds or partitions; 1 by default.", kind=int, min=1),
-        train_size=Option(
-            "Random partitions with this share for training.",
-            kind=float,
-            min=0,
-            max=1,
-            min_open=True,
-            max_open=True,
-        ),
+        train_size=Option("Random partitions with this share for training.", **_SHARE),
         alphas=Option(
             "Ridges to choose from, separated by commas, or auto; none keeps the ridge of each "
             "method.",
@@ -308,7 +303,7 @@ COMMANDS: Makers = {
         ),
     ),
     "test": _command(
-        "_significance:significance",
+        "_compare:significance",
         "Test which components of a method are more than chance, by permutations.\n\n"
         "Features are made from the whole file, as in compare. The views of multiview_cca are "
         "tested against each other, without labels.",

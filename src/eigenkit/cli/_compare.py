@@ -1,10 +1,11 @@
-"""compare."""
+"""compare and test: which methods do best on a file, and which of their components are real."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from eigenkit.cli import _data
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import FAILED, Forecast, Result, keeping, progress, saying
 from eigenkit.cli._report import show
-from eigenkit.estimators.registry import METHODS, comparable, find, gap_params, usual, view_params
+from eigenkit.estimators.registry import METHODS, Method, comparable, gap_params, usual, view_params
 from eigenkit.evaluation.record import from_dict
-from eigenkit.files import Data, Target
+from eigenkit.files import Data
 from eigenkit.files._checks import groups_in
 from eigenkit.files._reading import stacked
 from eigenkit.files._targets import target_in
-from eigenkit.models import ComponentsCV, Features, Preparation
+from eigenkit.models import ComponentsCV, Preparation
 from eigenkit.models._features import learn_features, view_columns
 from eigenkit.models._fitting import check_target
 from eigenkit.shell import counted
@@ -45,7 +46,7 @@ def compare(given: o.Given) -> Result:
     partial = None if out is None else f"{out}.partial"
     o.outputs([data, test, given.label_list], given.force, *written, state=partial)
     files = _data.load_all(data, test, options, given.missing)
-    prepared = _prepare(files, given.task, **o.feature_options(given))
+    prepared = _Prepared(files, given.task, **o.feature_options(given))
     if test is None and given.train_size is None:
         _check_folds(given.cv, prepared)
     chosen = _estimators(named, prepared, given, views)
@@ -60,7 +61,6 @@ def compare(given: o.Given) -> Result:
 
 
 def _check_splits(given: o.Given) -> None:
-    """Refuse ways to split that exclude each other."""
     others = {"--cv": "cv", "--repeats": "repeats", "--train-size": "train_size"}
     named = [option for option, name in others.items() if getattr(given, name) is not None]
     if given.test is not None and named:
@@ -115,32 +115,23 @@ def _evaluated(
         )
 
 
-@dataclass
 class _Prepared:
     """The data before filling in and scaling, and the split that a test file makes."""
 
-    path: str
-    X: Any
-    y: Any
-    target: Target
-    learned: Features
-    groups: Any
-    split: tuple[Any, Any] | None
-
-
-def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
-    source, blocks = files[0].source, [_data.rows_of(data) for data in files]
-    target = target_in(source, blocks[0].labels, task)
-    learned = learn_features(source, lambda: blocks[:1], **features)
-    X = stacked([learned.raw(source.path, block) for block in blocks])
-    ys = [target.encode(data.source.path, b.labels) for data, b in zip(files, blocks, strict=True)]
-    target.check_known(files[-1].source.path, ys[-1])
-    y, n = np.concatenate(ys), len(blocks[0])
-    split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
-    groups = groups_in(source, blocks[0])
-    if groups is not None:  # every test row is a group of its own
-        groups = np.array([*groups, *range(n, len(y))], dtype=object)
-    return _Prepared(source.path, X, y, target, learned, groups, split)
+    def __init__(self, files: list[Data], task: str | None, **features: Any) -> None:
+        source, blocks = files[0].source, [_data.rows_of(data) for data in files]
+        self.path, self.target = source.path, target_in(source, blocks[0].labels, task)
+        self.learned = learn_features(source, lambda: blocks[:1], **features)
+        self.X = stacked([self.learned.raw(source.path, block) for block in blocks])
+        told = [(data.source.path, b.labels) for data, b in zip(files, blocks, strict=True)]
+        ys = [self.target.encode(*each) for each in told]
+        self.target.check_known(files[-1].source.path, ys[-1])
+        self.y, n = np.concatenate(ys), len(blocks[0])
+        alone = len(files) == 1
+        self.split = None if alone else (np.arange(n), np.arange(n, len(self.y)))
+        self.groups = groups_in(source, blocks[0])
+        if self.groups is not None:  # every test row is a group of its own
+            self.groups = np.array([*self.groups, *range(n, len(self.y))], dtype=object)
 
 
 def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
@@ -208,10 +199,93 @@ def _next_step(given: o.Given, record: dict[str, Any]) -> str:
     if best.alpha is not None:
         words += ["--alpha", "cv"]
         words += [] if given.alphas == "auto" else ["--alphas", given.alphas]
-    method = find(best.name)
+    method = METHODS[best.name]
     unused = set() if method.views else {"views"}
     unused |= set() if _data.takes_components(method, given.components) else {"components"}
     for name, option in _SHARED.items():
         if name not in unused:
             words += o.said_again(name, getattr(given, name), option.default)
     return shlex.join([*words, "--out", "model.ek"])
+
+
+# -- which components are more than chance -----------------------------------------------
+
+_TOLD = ("n_samples", "n_permutations", "n_blocks", "statistic")
+
+
+def significance(given: o.Given) -> Result:
+    from eigenkit.analysis import permutation_test
+    from eigenkit.analysis.permutation import STATISTICS
+
+    data, name = given.data, o.method_name(given.method)
+    options = _data.reading(given)
+    o.choice("--statistic", given.statistic, STATISTICS)
+    chosen = _testable(name)
+    params = o.parameters(chosen, given.set_, alpha=given.alpha, n_components=given.components)
+    if given.missing == "keep":
+        raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
+    views = _data.checked_views(given, [name])
+    whole = _data.load_data(data, options, given.missing)
+    block, source = _data.rows_of(whole), whole.source
+    y = None
+    if not chosen.needs_views:
+        target = target_in(source, block.labels, given.task)
+        check_target(data, chosen, target, _can_be_tested)
+        y = target.encode(data, block.labels)
+    how = {"scale": given.scale, **o.feature_options(given)}
+    learned = learn_features(source, lambda: [block], **how)
+    X, names = learned.matrix(data, block), learned.feature_names()
+    own, aside = _parted(names, o.split(given.nuisance))
+    told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
+    model = chosen.make(**told, **params)
+    run = {"statistic": given.statistic, "n_permutations": given.permutations}
+    run |= {"random_state": given.random_state, "n_jobs": given.jobs}
+    run |= {"nuisance": X[:, aside] if aside else None, "groups": groups_in(source, block)}
+    with progress("permuting") as advance:
+        found = permutation_test(model, X[:, own], y, **run, progress=advance)
+    head, level = _data.found_line(data, source.found), given.level
+    return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
+
+
+def _testable(name: str) -> Method:
+    """The method of that name, if its components can be tested."""
+    if not _can_be_tested(METHODS[name]):
+        able = ", ".join(key for key, method in METHODS.items() if _can_be_tested(method))
+        raise o.bad("--method", f"components of {name} cannot be tested: use one of {able}.")
+    return METHODS[name]
+
+
+def _can_be_tested(method: Method) -> bool:
+    from eigenkit.analysis._sides import check_testable
+
+    try:
+        check_testable(method.make())
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _parted(names: list[str], nuisance: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """The features to test, and those that some pattern names."""
+    for item in nuisance:
+        if not any(fnmatchcase(name, item) for name in names):
+            raise o.bad("--nuisance", f"no feature is named {item!r}.")
+    aside = [j for j, n in enumerate(names) if any(fnmatchcase(n, item) for item in nuisance)]
+    own = [j for j in range(len(names)) if j not in {*aside}]
+    if not own:
+        raise o.bad("--nuisance", "it names all features: none is left to test.")
+    return own, aside
+
+
+def _record(found: Any, name: str, level: float) -> dict[str, Any]:
+    rows = zip(found.singular_values, found.statistics, found.p_values, strict=True)
+    return {
+        "method": name,
+        **{key: getattr(found, key) for key in _TOLD},
+        "level": level,
+        "n_significant": found.n_significant(level),
+        "components": [
+            {"component": j, "value": float(v), "statistic": float(s), "p": float(p)}
+            for j, (v, s, p) in enumerate(rows, start=1)
+        ],
+    }

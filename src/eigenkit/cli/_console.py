@@ -28,14 +28,12 @@ FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
 
 # Characters that an old code page may lack: ours, and those that word processors insert.
 _PLAIN = {
-    "─": "-",
-    "━": "-",
     "│": "|",
     "±": "+/-",
     "…": "...",
     "≤": "<=",
     "²": "2",
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    **dict.fromkeys("─━\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u2033", '"'),
     **dict.fromkeys("\u00a0\u2009\u202f", " "),
@@ -54,9 +52,8 @@ def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
-    return "".join(
-        _PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in lacking
-    ), error.end
+    shown = (_PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in lacking)
+    return "".join(shown), error.end
 
 
 class Terminated(KeyboardInterrupt):
@@ -64,7 +61,6 @@ class Terminated(KeyboardInterrupt):
 
 
 def terminate(number: int, frame: Any) -> None:
-    """Stop at a signal."""
     raise Terminated
 
 
@@ -183,7 +179,6 @@ def about_an_option(error: Exception) -> click.BadParameter | None:
 
 
 def sentence(error: BaseException) -> str:
-    """An exception as one sentence."""
     if isinstance(error, MemoryError):
         return "there is not enough memory for this: try --max-memory, --dtype float32 or --stream."
     if isinstance(error, OSError) and error.strerror:
@@ -245,7 +240,6 @@ def _row(row: list[str], widths: list[int], right: tuple[int, ...]) -> str:
 
 
 def _as_list(titles: list[str], rows: list[list[str]]) -> str:
-    """One cell a line, for narrow terminals."""
     lines = []
     for row in rows:
         lines.append(row[0])

@@ -15,23 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit import files
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import clean, progress
 from eigenkit.estimators.registry import METHODS, find, gap_params
-from eigenkit.files import (
-    FORMATS,
-    Block,
-    Data,
-    Expected,
-    FileError,
-    Reading,
-    Source,
-    TooLargeError,
-    atomic,
-    open_file,
-    read,
-    write_table,
-)
+from eigenkit.files import Block, Data, FileError, Reading, Source, open_file
 from eigenkit.files._checks import groups_in, incomplete, repeated_rows, unlabelled
 from eigenkit.files._common import listed
 from eigenkit.files._streams import Origin
@@ -54,12 +42,11 @@ def reading(given: o.Given, **more: Any) -> Reading:
     try:
         codecs.lookup(options.get("encoding") or "utf-8")
     except (LookupError, ValueError):
-        raise o.bad(
-            "--encoding", f"{options['encoding']!r} is not known: try utf-8 or latin-1."
-        ) from None
+        unknown = f"{options['encoding']!r} is not known: try utf-8 or latin-1."
+        raise o.bad("--encoding", unknown) from None
     if "task" in options:
         _check_learning(options)
-    o.choice("--format", options.get("format_"), FORMATS)
+    o.choice("--format", options.get("format_"), files.FORMATS)
     o.choice("--dtype", options["dtype"], ("float64", "float32"))
     known = {field.name for field in fields(Reading)}
     found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
@@ -112,7 +99,7 @@ def _check_learning(options: dict[str, Any]) -> None:
 def load_data(path: str, options: Reading, missing: str = "error") -> Data:
     """The whole file, as a sparse matrix if most of it is zeros and no gaps are to be kept."""
     with progress("reading") as advance:
-        data = read(open_file(path, options), partial(counting(advance), "reading"))
+        data = files.read(open_file(path, options), partial(counting(advance), "reading"))
     source = data.source
     if alike := source.found.get("like_labels"):
         what = _features_that(alike, "is named like the labels", "are named like the labels")
@@ -147,7 +134,7 @@ def load_all(path: str, test: str | None, options: Reading, missing: str) -> lis
     data = load_data(path, options, missing)
     source = data.source
     names = None if source.feature_names is None else tuple(source.feature_names)
-    known = Expected(
+    known = files.Expected(
         names,
         data.X.shape[1],
         tuple(source.text_names),
@@ -155,14 +142,11 @@ def load_all(path: str, test: str | None, options: Reading, missing: str) -> lis
         int(source.found.get("index_base", 1)),
         categorical=tuple(source.categorical_names),
     ).as_in(source.found)
-    words = isinstance(data.labels, list)
-    as_read = replace(
-        options, expected=known, truth=True, words=words, decimal=None, thousands=None
-    )
-    files = [data, load_data(test, as_read, missing)]
-    if data.labels is not None and files[1].labels is None:
+    as_read = replace(options, expected=known, truth=True, decimal=None, thousands=None)
+    tested = load_data(test, replace(as_read, words=isinstance(data.labels, list)), missing)
+    if data.labels is not None and tested.labels is None:
         raise FileError(test, f"it holds no labels: {path} has {', '.join(source.label_names)}.")
-    return files
+    return [data, tested]
 
 
 def rows_of(data: Data) -> Block:
@@ -242,7 +226,7 @@ def open_in_memory_or_blocks(
         try:
             data = load_data(path, options, missing)
             return data.source, data
-        except TooLargeError:
+        except files.TooLargeError:
             if stream is False or not may_stream:
                 raise
     return open_file(path, replace(options, stream=True)), None
@@ -252,8 +236,8 @@ def write_rows(
     place: Path | None, kind: str, names: list[str], blocks: Iterable[list[Any]], formulas: bool
 ) -> int:
     """Write a table to a file, or to the screen if there is none; the number of its rows."""
-    with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
-        return write_table(stream, kind, names, blocks, formulas)
+    with nullcontext(sys.stdout.buffer) if place is None else files.atomic(place) as stream:
+        return files.write_table(stream, kind, names, blocks, formulas)
 
 
 def counting(advance: Any) -> Callable[[str, int], None]:

@@ -77,15 +77,13 @@ def _chosen(given: o.Given) -> dict[str, Any]:
 
 def _for_method(found: Any, how: dict[str, Any], given: o.Given) -> dict[str, Any]:
     """What the method makes of its parameters, number of components and views."""
-    params = parameters(found, given.set_, **how["params"])
+    params = o.parameters(found, given.set_, **how["params"])
     if how["classifier"] != "svm" and found.kind == "classifier":
         raise o.bad("--classifier", f"{found.name} predicts by itself: leave it out.")
     components, taken = given.components, _data.takes_components(found, given.components)
     if components is not None and not taken:
-        raise o.bad(
-            "--components",
-            f"{found.name} predicts with all components, however many it keeps: give a number.",
-        )
+        told = f"{found.name} predicts with all components, however many it keeps: give a number."
+        raise o.bad("--components", told)
     # PLS needs a number, so that it is chosen unless it is given.
     search = components == "cv" or (found.picks_components and "n_components" not in params)
     views = _data.checked_views(given, [found.name])
@@ -148,28 +146,6 @@ def _on_cluster(
     with connected(address, unencrypted=given.unencrypted) as client, hinting():
         model = fit_on_cluster(client, data, name, options, **how, bad=bad)
     return _kept(model, place, bad, _inspect.outcome_lines(bad, model))
-
-
-# Parameters that have an option of their own.
-_OPTIONS = {"alpha": "--alpha", "n_components": "--components"}
-
-
-def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any]:
-    """The parameters of a method from --set, and from their ``own`` options unless these say cv.
-
-    Each may be given only once, and the method must have it.
-    """
-    found, known = o.assignments(set_), method.estimator_class()._get_param_names()
-    options = {name: _OPTIONS[name] for name, value in own.items() if value is not None}
-    for name, option in options.items():
-        if name in found:
-            raise o.bad("--set", f"{name} is given by {option} as well: give it once.")
-    found |= {name: own[name] for name in options if own[name] != "cv"}
-    for name in {**found, **options}:
-        if name not in known:
-            has = f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
-            raise o.bad(options.get(name, "--set"), has)
-    return found
 
 
 # -- further rows, and those of others ----------------------------------------------------

@@ -44,7 +44,7 @@ def inspect(given: o.Given) -> Result:
     if fitted.how.get("stability") and top:
         lines += stability_lines(fitted, top)
     if place is not None:
-        from eigenkit.report.model_page import model_html
+        from eigenkit.report.pages import model_html
 
         named = {**record, "name": Path(model).name}
         write_atomically(place, model_html(named, told, facts, next_steps(model)))
@@ -54,7 +54,6 @@ def inspect(given: o.Given) -> Result:
 
 
 def next_steps(model: Any) -> list[str]:
-    """Commands to go on with."""
     file = shlex.quote(clean(model))
     return [
         f"eigenkit inspect {file}",
@@ -95,7 +94,6 @@ def _views(model: Model) -> list[dict[str, Any]]:
 
 
 def summary(model: Model) -> str:
-    """A model in one line."""
     d, how = describe(model), model.how
     rows, features = counted(how["n_rows"], "row"), counted(d["n_features"], "feature")
     parts = [f"{d['method']} on {rows} and {features}"]
@@ -120,15 +118,13 @@ def outcome_lines(bad: Skipped, model: Model) -> list[str]:
     """How many bad rows were skipped, and why; and the model."""
     lines = []
     if bad.n:
-        rows = bad.n + model.how["n_rows"]
-        lines = [f"bad rows skipped: {bad.n} of {rows}, the first of them:"]
+        lines = [f"bad rows skipped: {bad.n} of {bad.n + model.how['n_rows']}, the first of them:"]
         lines += [f"- {clean(message)}" for message in bad.messages()[:5]]
         lines += [f"in all: {clean(bad.words())}"] if bad.n >= len(lines) else []
     return [*lines, summary(model)]
 
 
 def quality_lines(model: Model) -> list[str]:
-    """The results of cross-validation, one line each."""
     how = model.how
     searches = {"components": how.get("component_search"), "alpha": how.get("alpha_search")}
     lines, made = [], {what: search for what, search in searches.items() if search}
@@ -186,11 +182,10 @@ def _facts(model: Model) -> dict[str, str]:
         views.append(f"{view['view']} ({counted(view['n_features'], 'feature')}{share})")
     groups, skipped = how.get("groups"), how.get("skipped") or {"n": 0}
     reasons = ", ".join("{n} {reason}".format(**each) for each in skipped.get("reasons", ()))
+    read = (word for told in how.get("told", {}).items() for word in o.said_again(*told))
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
-        "read with": shlex.join(
-            w for told in how.get("told", {}).items() for w in o.said_again(*told)
-        ),
+        "read with": shlex.join(read),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
         "kept together": groups and f"rows of one {groups['column']!r} ({groups['n']} groups)",
         "bad rows skipped": f"{skipped['n']} ({reasons})" if skipped["n"] else "",
@@ -209,7 +204,6 @@ def _facts(model: Model) -> dict[str, str]:
 
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:
-    """The features with the largest weights, per component."""
     weights = model.weights
     if weights is None or not top or weights.shape[1] != model.features.n_features:
         return []
@@ -246,10 +240,7 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
     for j in range(weights.estimate.shape[1]):
         size = np.abs(weights.estimate[:, j])
         order = np.lexsort((-size, ~found.takes_part[:, j], -found.selection[:, j]))[:_MOST]
-        rows = [
-            {"feature": names[i], **{what: values[i, j] for what, values in columns.items()}}
-            for i in order
-        ]
+        rows = [{"feature": names[i], **{k: v[i, j] for k, v in columns.items()}} for i in order]
         n = int(found.takes_part[:, j].sum())
         components.append({"component": j + 1, "n_taking_part": n, "features": rows})
     tied = [[j + 1 for j in group] for group in found.tied]
@@ -259,7 +250,7 @@ def _told(found: Any, names: list[str]) -> dict[str, Any]:
 
 def stability_lines(model: Model, top: int) -> list[str]:
     """For reading: a table of the most stable features of every component."""
-    from eigenkit.report.model_page import stability_cells, stability_titles
+    from eigenkit.report.pages import stability_cells, stability_titles
 
     stability, n = model.how["stability"], model.features.n_features
     lines = ["", f"stability over {stability['resamples']} resamples of the rows:"]

@@ -124,12 +124,10 @@ def split(items: list[str] | None) -> tuple[str, ...]:
 
 
 def bad(option: str, problem: str) -> click.BadParameter:
-    """An error about the value of an option."""
     return click.BadParameter(problem, param_hint=option)
 
 
 def choice(option: str, value: str | None, choices: Any, mark: str = ", ") -> None:
-    """Refuse a value that is not among the choices."""
     if value is not None and value not in choices:
         raise bad(option, f"{value!r} is not one of {mark.join(choices)}.")
 
@@ -153,7 +151,6 @@ def number(option: str, text: str) -> float:
 
 
 def numbers(option: str, text: str) -> list[float]:
-    """Numbers of at least 0, separated by commas: one or more."""
     found = [number(option, item) for item in split([text])]
     if not found:
         raise bad(option, f"{text!r} holds no number.")
@@ -169,7 +166,6 @@ def memory(text: str) -> int:
 
 
 def assignments(items: list[str] | None) -> dict[str, Any]:
-    """``name=value`` as in ``--set``."""
     found = {}
     for item in items or []:
         name, mark, value = item.partition("=")
@@ -195,6 +191,28 @@ def _value(text: str) -> Any:
         return json.loads(f"[{in_json}]" if re.search('^[^"[{]*,', text) else in_json)
     except ValueError:
         return text
+
+
+# Parameters that have an option of their own.
+_OPTIONS = {"alpha": "--alpha", "n_components": "--components"}
+
+
+def parameters(method: Any, set_: list[str] | None, **own: Any) -> dict[str, Any]:
+    """The parameters of a method from --set, and from their ``own`` options unless these say cv.
+
+    Each may be given only once, and the method must have it.
+    """
+    found, known = assignments(set_), method.estimator_class()._get_param_names()
+    options = {name: _OPTIONS[name] for name, value in own.items() if value is not None}
+    for name, option in options.items():
+        if name in found:
+            raise bad("--set", f"{name} is given by {option} as well: give it once.")
+    found |= {name: own[name] for name in options if own[name] != "cv"}
+    for name in {**found, **options}:
+        if name not in known:
+            has = f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
+            raise bad(options.get(name, "--set"), has)
+    return found
 
 
 def said_again(name: str, value: Any, default: Any = None) -> list[str]:
@@ -238,7 +256,6 @@ def check_apart(inputs: Iterable[str | None], written: Iterable[str | None]) -> 
 
 
 def method_name(text: str) -> str:
-    """The name of one known method."""
     names = method_names(text, "--method")
     if len(names) > 1:
         raise bad("--method", f"{text!r} names {len(names)} methods: give one.")

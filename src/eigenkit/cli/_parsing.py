@@ -17,7 +17,6 @@ def width() -> int:
 
 
 def print_error(message: str, code: int) -> None:
-    """Print an error for programs."""
     print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
 
 
@@ -38,7 +37,6 @@ class Option:
         self.more = more if more.get("required") else {"default": default, **more}
 
     def made(self, name: str) -> click.Parameter:
-        """The option of click for a parameter."""
         dashed, flag = name.rstrip("_").replace("_", "-"), self.kind is bool
         names = f"--{dashed}/--no-{dashed}" if self.off else f"--{dashed}", *self.others
         kind: Any = self.kind
@@ -50,13 +48,10 @@ class Option:
 
 
 class Argument(Option):
-    """A positional argument."""
-
     def __init__(self, words: str, *, required: bool = True, **more: Any) -> None:
         super().__init__(words, required=required, **more)
 
     def made(self, name: str) -> click.Parameter:
-        """The argument of click for a parameter."""
         found = _Argument([name], **self.more)
         found.words = self.words
         return found
@@ -100,7 +95,6 @@ class Group(_Described, click.Group):
         self.makers = makers
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
         return list(self.makers)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -133,12 +127,10 @@ class Command(_Described):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, then options."""
-        described = [
-            (p.human_readable_name, p.words) for p in self.params if isinstance(p, _Argument)
-        ]
-        if described:
+        taken = [p for p in self.params if isinstance(p, _Argument)]
+        if taken:
             with formatter.section("Arguments"):
-                formatter.write_dl(described)
+                formatter.write_dl([(p.human_readable_name, p.words) for p in taken])
         super().format_options(ctx, formatter)
 
 

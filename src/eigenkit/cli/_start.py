@@ -18,16 +18,8 @@ from typing import Any
 
 from eigenkit.late import named
 
-HELD = (
-    "asyncio",
-    "numpy.f2py",
-    "numpy.polynomial",
-    "numpy.testing",
-    "pandas",
-    "pydoc",
-    "scipy.special",
-    "scipy.stats",
-)
+HELD = ["asyncio", "numpy.f2py", "numpy.polynomial", "numpy.testing", "pandas", "pydoc"]
+HELD += ["scipy.special", "scipy.stats"]
 
 # Parameters of glibc's mallopt: blocks up to the one are cut from memory that the program keeps,
 # and so much of that is kept when it is free.

@@ -69,9 +69,8 @@ def make_baselines(samples: Samples, X: Any, seed: int) -> dict[str, Any]:
         found = {"all features": "passthrough", "principal components": reduced}
     if not has_gaps(X):
         return found
-    return {
-        key: sklearn.pipeline.make_pipeline(means_of_columns(), each) for key, each in found.items()
-    }
+    after = sklearn.pipeline.make_pipeline
+    return {key: after(means_of_columns(), each) for key, each in found.items()}
 
 
 def decide(

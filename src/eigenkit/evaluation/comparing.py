@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from eigenkit.evaluation.classifiers import make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID, Outcome
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.record import checked, to_dict
-from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
+from eigenkit.evaluation.record.schema import SCHEMA, VERSION, Data, Model, Points, Protocol, Run
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe, describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Forecast, Plan, rehearse, run_trial
@@ -141,71 +142,73 @@ def evaluate(
     repeats, seed = check_count("repeats", repeats), check_seed("random_state", random_state)
     splits, words = make_splits(samples, cv, repeats, train_size, seed)
     first = samples.parts(splits[0])[0][0]
-    plan = Plan(
-        make_classifier(classifier, seed),
-        _check_alphas(alphas, first),
-        check_count("inner_cv", inner_cv, low=2),
-        "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS),
-        check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
-        seed,
-        detail=True,
-        grows=isinstance(alphas, str),
-    )
+    made, grid = make_classifier(classifier, seed), _check_alphas(alphas, first)
+    inner = check_count("inner_cv", inner_cv, low=2)
+    score = "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS)
+    judge = check_choice("alpha_classifier", alpha_classifier, ("same", "ridge"))
+    plan = Plan(made, grid, inner, score, judge, seed, detail=True, grows=isinstance(alphas, str))
     compared = _check_methods(methods, baselines)
     plain = make_baselines(samples, first, seed) if baselines else {}
     points = thin(samples, splits[0], check_count("max_points", max_points), seed)
-    data = describe(samples, name)
-    everything = {**compared, **plain}
-    parts = [samples.groups, *(part for split in splits for part in split)]
-    kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
-    left = len(splits) - len(kept) / len(everything)
-    if forecast is not None and left > 0:
-        rehearse(everything.values(), samples, splits[0], plan, left, forecast)
-    tell = progress or (lambda done, total, message: None)
-    done = _run(everything, samples, splits, plan, points, kept, tell)
-    run = Run(
-        schema=SCHEMA,
-        version=VERSION,
-        data=data,
-        protocol=_protocol(words, splits, classifier, plan),
-        methods=[
-            summarize(key, estimator, key in plain, done[key], samples, points, data.shown)
-            for key, estimator in everything.items()
-        ],
-        points=points,
-        false_positive_rate=ROC_GRID.round(6).tolist(),
-        environment=environment(),
-        command=command,
-        recall=RECALL_GRID.round(6).tolist(),
-    )
+    work = _Work({**compared, **plain}, samples, splits, plan, points)
+    data, parts = describe(samples, name), [part for split in splits for part in split]
+    depends = data, samples.groups, *parts, work.methods, plan, max_points, prepare
+    kept = KeptSteps(checkpoint, identity(*depends))
+    work.run(kept, forecast, progress or (lambda done, total, message: None))
+    protocol = _protocol(words, splits, classifier, plan)
+    record = to_dict(work.record(kept, data, protocol, plain, command))
     if kept.path is not None:
         kept.path.unlink(missing_ok=True)
-    return dict(to_dict(run))
+    return dict(record)
 
 
-def _run(
-    methods: dict[str, Any],
-    samples: Samples,
-    splits: list[Split],
-    plan: Plan,
-    points: Points,
-    kept: KeptSteps,
-    tell: Progress,
-) -> dict[str, list[Outcome]]:
-    """For every method, the outcomes of all splits; the first holds its model for drawing."""
-    n, total = len(splits), len(splits) * len(methods)
-    for done, (i, key) in enumerate(product(range(n), methods)):
-        if (i, key) in kept:
-            continue
-        tell(done, total, f"split {i + 1} of {n}: {key}")
-        outcome = run_trial(methods[key], samples, splits[i], plan)
-        # A model may be large, and there may be many.
-        model, outcome.model = outcome.model, None
-        if i == 0 and outcome.error is None:
-            outcome.model = describe_model(model, samples, splits[0], points)
-        kept.add(i, key, outcome)
-    tell(total, total, "done")
-    return {key: [kept[i, key] for i in range(n)] for key in methods}
+@dataclass(frozen=True)
+class _Work:
+    """Every method on every split."""
+
+    methods: dict[str, Any]
+    samples: Samples
+    splits: list[Split]
+    plan: Plan
+    points: Points
+
+    def run(self, kept: KeptSteps, forecast: Forecast | None, tell: Progress) -> None:
+        """Do what is not yet among the steps kept; the first split holds models for drawing."""
+        n, total = len(self.splits), len(self.splits) * len(self.methods)
+        left = n - len(kept) / len(self.methods)
+        if forecast is not None and left > 0:
+            rehearse(self.methods.values(), self.samples, self.splits[0], self.plan, left, forecast)
+        for done, (i, key) in enumerate(product(range(n), self.methods)):
+            if (i, key) in kept:
+                continue
+            tell(done, total, f"split {i + 1} of {n}: {key}")
+            outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan)
+            # A model may be large, and there may be many.
+            model, outcome.model = outcome.model, None
+            if i == 0 and outcome.error is None:
+                outcome.model = describe_model(model, self.samples, self.splits[0], self.points)
+            kept.add(i, key, outcome)
+        tell(total, total, "done")
+
+    def record(self, kept: KeptSteps, data: Data, how: Protocol, plain: Any, command: str) -> Run:
+        """What came out, method by method."""
+        found = []
+        for key, estimator in self.methods.items():
+            outcomes = [kept[i, key] for i in range(len(self.splits))]
+            drawn = self.samples, self.points, data.shown
+            found.append(summarize(key, estimator, key in plain, outcomes, *drawn))
+        return Run(
+            schema=SCHEMA,
+            version=VERSION,
+            data=data,
+            protocol=how,
+            methods=found,
+            points=self.points,
+            false_positive_rate=ROC_GRID.round(6).tolist(),
+            environment=environment(),
+            command=command,
+            recall=RECALL_GRID.round(6).tolist(),
+        )
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:

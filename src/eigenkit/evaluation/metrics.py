@@ -16,7 +16,8 @@ import numpy as np
 from eigenkit.numerics.linalg import Array, ratio
 
 # Name -> (words, whether more is better).
-METRICS: dict[str, tuple[str, bool]] = {
+Metrics = dict[str, tuple[str, bool]]
+METRICS: Metrics = {
     "auc": ("mean AUC over labels", True),
     "accuracy": ("accuracy", True),
     "f1_macro": ("F1, macro", True),
@@ -30,13 +31,8 @@ METRICS: dict[str, tuple[str, bool]] = {
     "coverage": ("coverage", False),
 }
 
-
 # The same for numbers.
-NUMBER_METRICS: dict[str, tuple[str, bool]] = {
-    "r2": ("R2", True),
-    "rmse": ("RMSE", False),
-    "mae": ("MAE", False),
-}
+NUMBER_METRICS: Metrics = {"r2": ("R2", True), "rmse": ("RMSE", False), "mae": ("MAE", False)}
 _WITH_UNIT = ("rmse", "mae")
 
 
@@ -53,8 +49,7 @@ def decimals(metric: str, means: Iterable[float | None]) -> int:
     return min(max(3 - place - (place < 0), 0), 12)
 
 
-def metrics_of(kind: str) -> dict[str, tuple[str, bool]]:
-    """The metrics of a kind of target."""
+def metrics_of(kind: str) -> Metrics:
     return NUMBER_METRICS if kind == "numbers" else METRICS
 
 
@@ -68,7 +63,6 @@ def score_numbers(Y: Array, P: Array) -> Array:
 
 
 def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
-    """Every metric of METRICS."""
     macro, micro = rates_of(Y, P), rates(np.sum(Y * P), np.sum(P), np.sum(Y))
     return {
         "auc": mean_auc(Y, S, otherwise=np.nan),
@@ -148,7 +142,6 @@ def coverage(Y: Array, S: Array) -> float:
 
 
 def rates_of(Y: Array, P: Any) -> dict[str, Array]:
-    """Precision, recall and F1 of every label."""
     return rates((Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0))
 
 

@@ -23,16 +23,12 @@ from eigenkit.shell import check_count, check_real, check_sequence, filled, show
 described = filled(
     {
         "ranking": """
+Parameters
+----------
 Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
     The truth.
 S : array or sparse matrix of shape (n_samples, n_labels)
     Scores; larger is better.
-""",
-        "ranked": """
-Parameters
-----------
-{ranking}
-{places}
 """,
         "places": """
 k : int
@@ -90,7 +86,8 @@ def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
 def precision_at_k(Y: Any, S: Any, k: int = 1) -> float:
     """Mean share of the k best labels that are right (P@k).
 
-    {ranked}
+    {ranking}
+    {places}
 
     Examples
     --------
@@ -107,7 +104,8 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
 
     A label that is right at place p counts 1 / log2(p + 1).
 
-    {ranked}
+    {ranking}
+    {places}
 
     Examples
     --------
@@ -159,8 +157,6 @@ def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
 def propensity_scored_precision_at_k(Y: Any, S: Any, weight: Array, k: int = 1) -> float:
     """P@k in which a hit on label j counts ``weight[j]``, over the best that is possible (PSP@k).
 
-    Parameters
-    ----------
     {ranking}
     weight : array of shape (n_labels,)
         From :func:`inverse_propensities` of the training labels.
@@ -209,9 +205,8 @@ def f1_by_frequency(
     Y, P = _zeros_and_ones("Y", Y), _zeros_and_ones("P", P)
     _check_same_shape("P", Y.shape, P.shape)
     frequency = _per_label("frequency", frequency, Y.shape[1])
-    bounds = tuple(
-        check_count("bounds", bound) for bound in check_sequence("bounds", bounds, "counts")
-    )
+    given = check_sequence("bounds", bounds, "counts")
+    bounds = tuple(check_count("bounds", bound) for bound in given)
     if not all(low < high for low, high in pairwise((1, *bounds))):
         raise ValueError(f"bounds={shown(bounds)} is not valid: give increasing numbers above 1.")
     f1, found = rates_of(Y, P)["f1"], {}

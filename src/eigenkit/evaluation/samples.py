@@ -60,11 +60,9 @@ class Samples:
         return train, test
 
     def part(self, rows: np.ndarray) -> Part:
-        """X and Y of some rows."""
         return self.X[rows], self.Y[rows]
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """The groups of some rows."""
         return None if self.groups is None else self.groups[rows]
 
 
@@ -93,16 +91,12 @@ def read_samples(
         raise ValueError(
             "every label in y is on all samples or on none: give labels that tell samples apart."
         )
-    return Samples(
-        X,
-        matrix,
-        _named("feature", feature_names or features, X.shape[1]),
-        _named("response" if numbers else "label", label_names or names, matrix.shape[1]),
-        not numbers and matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
-        prepare,
-        numbers,
-        None if groups is None else _encoding.check_groups(groups, n),
-    )
+    k, what = matrix.shape[1], "response" if numbers else "label"
+    single = not numbers and k > 1 and bool(np.all(matrix.sum(axis=1) == 1))
+    columns = _named("feature", feature_names or features, X.shape[1])
+    labelled = _named(what, label_names or names, k)
+    together = None if groups is None else _encoding.check_groups(groups, n)
+    return Samples(X, matrix, columns, labelled, single, prepare, numbers, together)
 
 
 def _named(word: str, names: Sequence[Any] | None, count: int) -> list[str]:
@@ -117,7 +111,6 @@ def _named(word: str, names: Sequence[Any] | None, count: int) -> list[str]:
 
 
 def has_gaps(X: Any) -> bool:
-    """Whether something is missing."""
     return bool(np.isnan(stored(X)).any())
 
 

@@ -20,9 +20,7 @@ from eigenkit.evaluation.trial import project_rows
 from eigenkit.late import versions
 from eigenkit.numerics.linalg import Array
 
-TOP_COMPONENTS = 6
-TOP_FEATURES = 10
-MAX_EIGENVALUES = 100
+TOP_COMPONENTS, TOP_FEATURES, MAX_EIGENVALUES = 6, 10, 100
 _SOLVED = tuple(schema.Solved.__dataclass_fields__)
 # Arrows that can be told apart.
 MAX_LOADINGS = 24
@@ -41,15 +39,13 @@ def summarize(
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
     measured = dict.fromkeys(name for outcome in fine for name in outcome.scores) or METRICS
-    numbers, text = samples.numbers, " ".join(repr(estimator).split())
+    text, over = " ".join(repr(estimator).split()), detail.over_splits
     return schema.Method(
         name=name,
         estimator="no projection" if isinstance(estimator, str) else text[:300],
         baseline=baseline,
-        scores={m: detail.over_splits([o.scores.get(m) for o in outcomes]) for m in measured},
-        seconds={
-            kind: detail.over_splits([o.seconds.get(kind) for o in outcomes]) for kind in kinds
-        },
+        scores={m: over([o.scores.get(m) for o in outcomes]) for m in measured},
+        seconds={kind: over([o.seconds.get(kind) for o in outcomes]) for kind in kinds},
         failures=[
             schema.Failure(i, o.error) for i, o in enumerate(outcomes) if o.error is not None
         ],
@@ -61,7 +57,7 @@ def summarize(
         confusion=detail.confusion(fine, shown),
         worst=detail.worst_samples(fine),
         by_components=detail.component_scores(fine),
-        predicted=_predicted(fine, points) if numbers and fine else [],
+        predicted=_predicted(fine, points) if samples.numbers and fine else [],
     )
 
 
@@ -206,9 +202,7 @@ def environment() -> dict[str, str]:
 # -- the data at a glance ---------------------------------------------------------------
 
 # More than these cannot be told apart in a picture; the record says how many there are.
-MAX_LABELS = 40
-MAX_SETS = 60
-MAX_COLUMNS = 200
+MAX_LABELS, MAX_SETS, MAX_COLUMNS = 40, 60, 200
 
 
 def describe(samples: Samples, name: str) -> schema.Data:
@@ -259,9 +253,8 @@ def _column_facts(X: Any) -> tuple[Array, ...]:
         zeros = 1.0 - filled
     else:
         gaps, zeros = np.isnan(X).mean(axis=0), np.mean(X == 0, axis=0)
-    mean, low, high = (
-        np.asarray(found, dtype=np.float64).ravel() for found in (known.mean(axis=0), *ends)
-    )
+    rows = known.mean(axis=0), *ends
+    mean, low, high = (np.asarray(row, dtype=np.float64).ravel() for row in rows)
     deviation = deviations([known]) / np.sqrt(np.where(gaps < 1, 1 - gaps, 1.0))
     return mean, deviation, low, high, gaps, zeros
 

@@ -51,20 +51,17 @@ class Plan:
     grows: bool = False
 
 
-def _run_labels(
-    estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
-) -> None:
+def _run_labels(method: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
     """Labels: choose alpha, project, classify, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
     single = samples.single
-    estimator = _with_choices(estimator, samples, split[0], plan, outcome)
+    method = _with_choices(method, samples, split[0], plan, outcome)
     with clock(outcome, "fit"):
-        fitted = fit_one(estimator, X, Y, single)
+        fitted = fit_one(method, X, Y, single)
     Z: Any = None
-    Z_new: Any = None
     with clock(outcome, "classify"):
         if fitted is None:
-            S, P, fitted = decide_directly(estimator, X, Y, X_new, single)
+            S, P, fitted = decide_directly(method, X, Y, X_new, single)
         else:
             Z, Z_new = project_rows(fitted, X), project_rows(fitted, X_new)
             S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
@@ -170,25 +167,21 @@ def project_rows(fitted: Any, X: Any) -> Any:
 # -- the choice of components and alpha ------------------------------------------------
 
 
-def _with_choices(
-    estimator: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome
-) -> Any:
+def _with_choices(method: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome) -> Any:
     """The estimator with its number of components, if it searches for that, and with its alpha."""
-    if hasattr(estimator, "choose"):
+    if hasattr(method, "choose"):
         with clock(outcome, "choose components"):
             # The rows as they are: the folds of the search learn how rows become features.
-            y = target_for(estimator, samples.Y[rows], samples.single, samples.numbers)
+            y = target_for(method, samples.Y[rows], samples.single, samples.numbers)
             X, groups = samples.X[rows], samples.groups_of(rows)
-            estimator = estimator.choose(X, y, samples.prepare, groups)
-    tunable = samples.numbers or hasattr(estimator, "transform")
-    if plan.alphas and tunable and "alpha" in estimator.get_params():
-        return choose_alpha(estimator, samples, rows, plan, outcome)
-    return estimator
+            method = method.choose(X, y, samples.prepare, groups)
+    tunable = samples.numbers or hasattr(method, "transform")
+    if plan.alphas and tunable and "alpha" in method.get_params():
+        return choose_alpha(method, samples, rows, plan, outcome)
+    return method
 
 
-def choose_alpha(
-    estimator: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome
-) -> Any:
+def choose_alpha(method: Any, samples: Samples, rows: Array, plan: Plan, outcome: Outcome) -> Any:
     """The estimator with the alpha that does best on inner folds of the training rows alone."""
     sign = 1 if metrics.metrics_of(samples.kind)[plan.alpha_score][1] else -1
 
@@ -197,8 +190,8 @@ def choose_alpha(
         given = samples.Y[rows], plan.inner_cv, rng, samples.groups_of(rows)
         for split in k_fold(*given, stratified=not samples.numbers):
             known, new = samples.parts((rows[split[0]], rows[split[1]]))
-            y = target_for(estimator, known[1], samples.single, samples.numbers)
-            models = path_of_alphas(estimator, known[0], y, alphas)
+            y = target_for(method, known[1], samples.single, samples.numbers)
+            models = path_of_alphas(method, known[0], y, alphas)
             found.append([_score_of(model, known, new, samples, plan) for model in models])
         return sign * np.array(found)
 
@@ -213,7 +206,7 @@ def choose_alpha(
         tried, scores, best = search_alphas(plan.alphas, scores_of, choose, grows=plan.grows)
     outcome.alpha, outcome.alphas = tried[best], tried
     outcome.alpha_scores = (sign * scores).tolist()
-    return clone(estimator).set_params(alpha=outcome.alpha)
+    return clone(method).set_params(alpha=outcome.alpha)
 
 
 def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) -> float:
@@ -230,14 +223,12 @@ def _score_of(model: Any, known: Part, new: Part, samples: Samples, plan: Plan) 
     return metrics.score_all(Y_new, S, P)[plan.alpha_score]
 
 
-def _run_numbers(
-    estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
-) -> None:
+def _run_numbers(method: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
     """Numbers: choose alpha, fit, predict, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
-    estimator = _with_choices(estimator, samples, split[0], plan, outcome)
+    method = _with_choices(method, samples, split[0], plan, outcome)
     with clock(outcome, "fit"):
-        fitted = clone(estimator).fit(X, target_for(estimator, Y, single=False, numbers=True))
+        fitted = clone(method).fit(X, target_for(method, Y, single=False, numbers=True))
     with clock(outcome, "predict"):
         P = _predicted(fitted, X_new, Y_new)
     if not np.isfinite(P).all():
@@ -256,5 +247,4 @@ def _run_numbers(
 
 
 def _predicted(model: Any, X: Any, Y: Array) -> Array:
-    """What is predicted for X, in the shape of Y."""
     return np.asarray(model.predict(X), dtype=np.float64).reshape(Y.shape)

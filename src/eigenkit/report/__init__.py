@@ -17,21 +17,13 @@ from eigenkit.evaluation.record import (
 from eigenkit.evaluation.record.schema import Run
 from eigenkit.report import html, tables
 from eigenkit.report.cells import Table, text_of_tables, visible
+from eigenkit.report.pages import compare_html, compare_text
 from eigenkit.report.sections import body, figure_names
-from eigenkit.report.side_by_side import compare_html, compare_text
 from eigenkit.report.words import headline, protocol_sentence
 from eigenkit.shell import check_count
 
-__all__ = [
-    "RecordError",
-    "compare_html",
-    "compare_text",
-    "read_record",
-    "render_html",
-    "render_text",
-    "write_html",
-    "write_record",
-]
+__all__ = ["RecordError", "compare_html", "compare_text", "read_record", "render_html"]
+__all__ += ["render_text", "write_html", "write_record"]
 
 _SCRIPTS = ("theme.js", "look.js", "figures.js", "label_figures.js", "page.js")
 # A terminal is narrow, so only the most important columns are shown.

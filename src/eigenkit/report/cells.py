@@ -69,7 +69,6 @@ def measured_all(metric: str, scores: Iterable[Score | None]) -> list[str]:
 
 
 def seconds(score: Score | None) -> str:
-    """A time with its unit."""
     if score is None or score.mean is None:
         return NOTHING
     mean = score.mean
@@ -100,7 +99,6 @@ class Table:
 
 
 def facts_table(title: str, values: dict[str, str], columns: tuple[str, str] = ("", "")) -> Table:
-    """Names and their values, in two columns."""
     return Table(title, list(columns), [[*pair] for pair in values.items()], n_text=2)
 
 
@@ -137,13 +135,11 @@ def _as_list(table: Table, width: int) -> list[str]:
 def _in_columns(table: Table, widths: list[int]) -> list[str]:
     """Columns padded with spaces; words are aligned left, numbers right."""
     cells = [table.columns, *table.rows] if any(table.columns) else table.rows
-    lines = [
-        "  ".join(
-            cell.ljust(w) if i < table.n_text else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
+    pads = [str.ljust if i < table.n_text else str.rjust for i in range(len(widths))]
+    lines = []
+    for row in cells:
+        padded = [pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True)]
+        lines.append("  ".join(padded).rstrip())
     if any(table.columns):
         lines.insert(1, "  ".join("-" * w for w in widths))
     return [f"  {line}" for line in lines]

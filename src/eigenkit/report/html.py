@@ -69,7 +69,6 @@ def policy(*scripts: str) -> str:
 
 
 def asset(name: str, package: str = "eigenkit.report") -> str:
-    """A file that is part of a package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -118,9 +117,8 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, table: 
     parts = [f'<polyline points="{points}" class="s0"/>']
     every = max(1, -(-len(x) // 12))
     for i, (a, b, value) in enumerate(zip(across, down, x, strict=True)):
-        parts.append(
-            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if value == chosen else 3}" class="m0"/>'
-        )
+        size = 6 if value == chosen else 3
+        parts.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{size}" class="m0"/>')
         if i % every == 0:
             parts.append(_text(a, height - 28, f"{value:g}"))
     for end in (np.argmin(y), np.argmax(y)):
@@ -225,18 +223,15 @@ def folded_tables(parts: Iterable[tuple[str, Table]]) -> str:
 
 
 def numbers(*shown: Table) -> str:
-    """The tables behind a figure."""
     return folded("The numbers", "".join(table_html(table) for table in shown))
 
 
 def select(key: str, words: str, options: Iterable[tuple[str, str]]) -> str:
-    """A menu."""
     items = "".join(f'<option value="{escape(v)}">{escape(text)}</option>' for v, text in options)
     return f'<label class="field">{escape(words)} <select id="{key}">{items}</select></label>'
 
 
 def radios(name: str, words: str, options: list[tuple[str, str]]) -> str:
-    """A few choices side by side."""
     items = "".join(
         f'<label><input type="radio" name="{name}" value="{value}"{" checked" if not i else ""}>'
         f"<span>{text}</span></label>"
@@ -251,12 +246,10 @@ def controls(*fields: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """A sentence or several."""
     return f"<p>{escape(text)}</p>"
 
 
 def code(command: str) -> str:
-    """A command to copy."""
     return f'<pre tabindex="0"><code>{escape(command)}</code></pre>'
 
 

@@ -16,24 +16,22 @@ from eigenkit.shell import counted
 
 def figure_names(run: Run) -> dict[str, Any]:
     """What the script needs besides the record: clean names, and the order of the methods."""
+    metrics = metrics_of(run.data.kind)
     gaps = [(run.methods.index(method), gap) for method, gap in words.behind_the_best(run)]
     return {
         "labels": [visible(label.name, 28) for label in run.data.labels],
         "methods": [visible(method.name, 28) for method in run.methods],
         "order": [run.methods.index(method) for method in words.ranked(run)],
-        "metrics": {
-            key: {"words": name, "up": up} for key, (name, up) in metrics_of(run.data.kind).items()
-        },
+        "metrics": {key: {"words": name, "up": up} for key, (name, up) in metrics.items()},
         "main": words.main_metric(run),
         "differences": [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in gaps],
-        "shown": tables.in_order(run, run.data.shown),
+        "shown": words.in_order(run, run.data.shown),
         "clustered": clustered(run),
         "separation": [clustered_rows(method) for method in run.methods],
     }
 
 
 def body(run: Run) -> str:
-    """Header, sections, footer."""
     parts = [
         ("result", "Comparison", _comparison(run)),
         ("labels", words.label_words(run).title(), _single_curves(run) + _labels(run)),
@@ -70,9 +68,8 @@ def _methods_first(run: Run) -> list[Method]:
 
 
 def _comparison(run: Run) -> str:
-    metrics = html.select(
-        "metric", "Metric", [(k, name) for k, (name, _) in metrics_of(run.data.kind).items()]
-    )
+    options = [(key, name) for key, (name, _) in metrics_of(run.data.kind).items()]
+    metrics = html.select("metric", "Metric", options)
     alt = f"Scores of {counted(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
@@ -107,12 +104,11 @@ def _projection(run: Run) -> str:
     if not drawn:
         return ""
     arrows = [("no", "none"), ("yes", "features")]
+    parts = [("all", "all"), ("test", "held out"), ("train", "training")]
     fields = html.controls(
         _menu(run, "scatter", drawn),
         html.radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
-        html.radios(
-            "part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]
-        ),
+        html.radios("part", "Samples", parts),
         html.radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
     )
     word = words.label_word(run)
@@ -123,7 +119,7 @@ def _projection(run: Run) -> str:
     if word == "label":
         caption += " A sample with several of the chosen labels takes the colour of the rarest."
     caption += " Arrows (a biplot) show how features correlate with the components."
-    shown = ((j, run.data.labels[j]) for j in tables.in_order(run, run.data.shown))
+    shown = ((j, run.data.labels[j]) for j in words.in_order(run, run.data.shown))
     boxes = "".join(
         f'<label><input type="checkbox" value="{j}"><span>{escape(visible(label.name, 28))} '
         f"<small>{label.count:,}</small></span></label>"
@@ -136,8 +132,7 @@ def _projection(run: Run) -> str:
     if run.data.kind == "numbers":
         chosen, caption = "", f"{caption} Colour: the first response."
     alt = f"Scatter of the samples along the first components, coloured by {word}."
-    scatter = fields + chosen + html.figure("scatter", alt, caption)
-    return scatter + _separation(run, drawn)
+    return fields + chosen + html.figure("scatter", alt, caption) + _separation(run, drawn)
 
 
 # Figures with a curve for every method: what is drawn, what it shows, how to read it, its numbers.
@@ -227,7 +222,6 @@ _FEW_CURVES = 8
 
 
 def _menu(run: Run, key: str, methods: list[Method]) -> str:
-    """A menu of methods, by their places in the record."""
     return html.select(f"{key}-method", "Method", _with_index(run, methods))
 
 
@@ -236,7 +230,6 @@ def _with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
 
 
 def _single_curves(run: Run) -> str:
-    """ROC, and precision against recall."""
     drawn = [m for m in words.ranked(run) if m.roc]
     if not drawn:
         return ""
@@ -249,7 +242,7 @@ def _single_curves(run: Run) -> str:
         else:
             views.append((f"m{i}", f"all {words.label_words(run)}, {name}"))
     names = run.data.labels
-    shown = tables.in_order(run, run.data.shown)
+    shown = words.in_order(run, run.data.shown)
     views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
     kinds = [("roc", "ROC"), ("precision", "precision and recall")][: 2 if run.recall else 1]
     fields = [html.select("roc-view", "Show", views), html.radios("curve", "Curves", kinds)]
@@ -274,7 +267,6 @@ def _by_label(run: Run) -> str:
 
 
 def _confusion(run: Run) -> str:
-    """Which classes are mistaken for which."""
     drawn = [m for m in words.ranked(run) if m.confusion]
     if not drawn:
         return ""
@@ -288,7 +280,6 @@ def _confusion(run: Run) -> str:
 
 
 def _responses(run: Run) -> str:
-    """Predicted against observed, and residuals."""
     drawn = [m for m in words.ranked(run) if m.predicted]
     if run.data.kind != "numbers" or not drawn or not run.points.observed:
         return ""
@@ -307,13 +298,11 @@ def _responses(run: Run) -> str:
 
 
 def _worst(run: Run) -> str:
-    """The samples to look at."""
     told = [m for m in words.ranked(run) if m.worst]
     return html.folded_tables((visible(m.name), tables.worst(run, m)) for m in told)
 
 
 def _columns(run: Run) -> str:
-    """The features at a glance."""
     d = run.data
     if not d.columns:
         return ""

@@ -6,47 +6,23 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
+from eigenkit.evaluation.metrics import NUMBER_METRICS, Metrics, decimals, metrics_of
 from eigenkit.evaluation.record.schema import Method, Run
 from eigenkit.files._common import listed
-from eigenkit.report.cells import (
-    NOTHING,
-    Table,
-    facts_table,
-    measured_all,
-    natural,
-    number,
-    seconds,
-    short,
-    visible,
-)
-from eigenkit.report.words import (
-    behind_the_best,
-    label_word,
-    main_words,
-    most_frequent,
-    ranked,
-    scored,
-    sizes,
-)
-
-Metrics = dict[str, tuple[str, bool]]
+from eigenkit.report import words as w
+from eigenkit.report.cells import Table, facts_table, measured_all, number, seconds, short, visible
 
 
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric in bold."""
-    methods, metrics = ranked(run), metrics_of(run.data.kind)
-    columns = [words for words, _ in metrics.values()]
+    methods, metrics = w.ranked(run), metrics_of(run.data.kind)
+    columns = ["method", *(words for words, _ in metrics.values())]
     losses = "RMSE and MAE" if run.data.kind == "numbers" else "losses and coverage"
-    strong = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
-    return Table(
-        "Scores on the test parts",
-        ["method", *columns],
-        _score_rows(methods, metrics),
-        note=f"Mean ± standard deviation over the splits; for {losses}, lower is better."
-        + _of_some_splits(methods, metrics),
-        strong=frozenset(strong),
-    )
+    note = f"Mean ± standard deviation over the splits; for {losses}, lower is better."
+    note += _of_some_splits(methods, metrics)
+    best = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
+    title, rows = "Scores on the test parts", _score_rows(methods, metrics)
+    return Table(title, columns, rows, note=note, strong=frozenset(best))
 
 
 def _score_rows(methods: list[Method], keys: Iterable[str]) -> list[list[str]]:
@@ -76,14 +52,12 @@ def _of_some_splits(methods: list[Method], metrics: Metrics) -> str:
 
 def paired(run: Run) -> Table:
     """How far the best is ahead of the others, on the same splits."""
-    rows = [[visible(method.name), *gap.cells()] for method, gap in behind_the_best(run)]
-    best = visible(ranked(run)[0].name) if rows else ""
-    return Table(
-        f"Lead of {best} in {main_words(run)}",
-        ["over", "difference", "95 % interval", "clear"],
-        rows,
-        note="Mean over the splits; intervals allow for training samples that splits share.",
-    )
+    rows = [[visible(method.name), *gap.cells()] for method, gap in w.behind_the_best(run)]
+    best = visible(w.ranked(run)[0].name) if rows else ""
+    title = f"Lead of {best} in {w.main_words(run)}"
+    columns = ["over", "difference", "95 % interval", "clear"]
+    note = "Mean over the splits; intervals allow for training samples that splits share."
+    return Table(title, columns, rows, note=note)
 
 
 def responses(run: Run) -> Table:
@@ -93,7 +67,7 @@ def responses(run: Run) -> Table:
     rows = [
         [visible(label.name), *row]
         for j, label in enumerate(run.data.labels)
-        for row in _score_rows(scored(run), [f"{key}:{j}" for key in NUMBER_METRICS])
+        for row in _score_rows(w.scored(run), [f"{key}:{j}" for key in NUMBER_METRICS])
     ]
     columns = ["response", "method", *(words for words, _ in NUMBER_METRICS.values())]
     return Table("Scores by response", columns, rows, n_text=2)
@@ -110,16 +84,14 @@ def _best(methods: list[Method], key: str, metrics: Metrics) -> list[int]:
 
 
 def times(run: Run) -> Table:
-    """Seconds per split."""
     kinds = list(dict.fromkeys(kind for m in run.methods for kind in m.seconds))
     rows = [
-        [visible(m.name), *(seconds(m.seconds.get(kind)) for kind in kinds)] for m in ranked(run)
+        [visible(m.name), *(seconds(m.seconds.get(kind)) for kind in kinds)] for m in w.ranked(run)
     ]
     return Table("Mean time per split", ["method", *kinds], rows)
 
 
 def failures(run: Run) -> Table:
-    """The errors of the methods."""
     found: dict[tuple[str, str], list[str]] = {}
     for m in run.methods:
         for failure in m.failures:
@@ -132,14 +104,12 @@ def failures(run: Run) -> Table:
 
 
 def warnings(run: Run) -> Table:
-    """The warnings of the methods."""
     rows = [[visible(m.name), visible(text, 300)] for m in run.methods for text in m.warnings]
     return Table("Warnings", ["method", "warning"], rows, n_text=2)
 
 
 def data_facts(run: Run) -> Table:
-    """Facts about the data."""
-    d, found = run.data, sizes(run)
+    d, found = run.data, w.sizes(run)
     found["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
     found["entries not zero"] = f"{d.density:.2%}"
     if d.kind != "numbers":
@@ -150,36 +120,33 @@ def data_facts(run: Run) -> Table:
 
 
 def label_counts(run: Run) -> Table:
-    """Labels by frequency, with the AUC of every method."""
-    methods = [m for m in ranked(run) if m.roc]
+    methods = [m for m in w.ranked(run) if m.roc]
     aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
     shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
-    rows = [
-        [visible(label.name), f"{label.count:,}", *(number(auc.get(j)) for auc in aucs)]
-        for j, label in ((j, run.data.labels[j]) for j in shown)
-    ]
+    rows = []
+    for j in shown:
+        label, areas = run.data.labels[j], (number(auc.get(j)) for auc in aucs)
+        rows.append([visible(label.name), f"{label.count:,}", *areas])
     columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
-    return Table("AUC by label", columns, rows, note=most_frequent(run, len(shown)).strip())
+    return Table("AUC by label", columns, rows, note=w.most_frequent(run, len(shown)).strip())
 
 
 def co_occurrence(run: Run) -> Table:
-    """The pairs of labels that occur together most often."""
     k = len(run.data.shown)
     C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
-    names = [visible(run.data.labels[j].name) for j in run.data.shown]
-    rows = [[names[a], names[b], f"{C[a, b]:,}"] for a, b in _largest(np.triu(C, 1))]
+    rows = [[*names, f"{C[pair]:,}"] for names, pair in _largest(run, np.triu(C, 1))]
     return Table("Labels that occur together", ["label", "and", "samples"], rows, n_text=2)
 
 
-def _largest(counts: np.ndarray) -> list[tuple[int, int]]:
-    """The places of the largest counts of a table, without zeros."""
+def _largest(run: Run, counts: np.ndarray) -> list[tuple[list[str], tuple[int, int]]]:
+    """The labels and places of the largest counts of a table, without zeros."""
+    names = [visible(run.data.labels[j].name) for j in run.data.shown]
     order = np.argsort(-counts, axis=None, kind="stable")[:_MOST_PAIRS]
     places = zip(*np.unravel_index(order, counts.shape), strict=True)
-    return [(a, b) for a, b in places if counts[a, b]]
+    return [([names[a], names[b]], (a, b)) for a, b in places if counts[a, b]]
 
 
 def label_sets(run: Run) -> Table:
-    """The label sets of two labels or more that occur most often."""
     rows = [
         [", ".join(visible(run.data.labels[j].name, 30) for j in s.labels), f"{s.count:,}"]
         for s in run.data.hypergraph.sets[:_MOST_PAIRS]
@@ -196,7 +163,7 @@ def solver_facts(run: Run) -> Table:
         words = [visible(m.name), visible(s.solver), visible(s.regression), visible(s.reason, 300)]
         sizes = [short(m.model.alpha), str(m.model.n_components)]
         errors = [short(value) for value in (s.residual, s.orthogonality, s.condition)]
-        steps = f"{s.n_iter:,}" if s.n_iter else NOTHING
+        steps = f"{s.n_iter:,}" if s.n_iter else number(None)
         state = "yes" if s.converged else "no"
         state += "" if s.equivalent else "; a model of its own"
         rows.append([*words, *sizes, *errors, steps, state])
@@ -206,10 +173,9 @@ def solver_facts(run: Run) -> Table:
 
 
 def eigenvalues(run: Run, limit: int = 10) -> Table:
-    """The leading eigenvalues."""
     rows = [
         [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]
-        for m in ranked(run)
+        for m in w.ranked(run)
         if m.model and m.model.eigenvalues
     ]
     width = max(map(len, rows), default=1)
@@ -219,7 +185,7 @@ def eigenvalues(run: Run, limit: int = 10) -> Table:
 
 def alphas(run: Run) -> Table:
     """Score of every alpha in the inner cross-validation."""
-    searches = [(visible(m.name), m.alpha) for m in ranked(run) if m.alpha]
+    searches = [(visible(m.name), m.alpha) for m in w.ranked(run) if m.alpha]
     tried = sorted({alpha for _, search in searches for alpha in search.alphas})
     rows, at_edge = [], []
     for name, search in searches:
@@ -244,7 +210,6 @@ def top_features(method: Method, limit: int = 5) -> Table:
 
 
 def environment(run: Run) -> Table:
-    """Versions."""
     found = {visible(name): visible(version) for name, version in run.environment.items()}
     return facts_table("Environment", {**found, "random state": str(run.protocol.seed)})
 
@@ -253,69 +218,53 @@ def environment(run: Run) -> Table:
 _MOST_ROWS, _MOST_PAIRS = 300, 15
 
 
-def in_order(run: Run, labels: list[int]) -> list[int]:
-    """Labels in natural order of their names."""
-    return [labels[i] for i in natural([run.data.labels[j].name for j in labels])]
-
-
 def by_label(run: Run, method: Method) -> Table:
-    """How well a method predicts every label."""
-    known = {item.label: item for item in method.labels}
+    word, known = w.label_word(run), {item.label: item for item in method.labels}
     most = sorted(known, key=lambda j: -run.data.labels[j].count)[:_MOST_ROWS]
     rows = []
-    for j in in_order(run, most):
+    for j in w.in_order(run, most):
         s = known[j]
         cells = [s.f1, s.precision, s.recall, s.auc, s.average_precision]
         rows.append([visible(run.data.labels[j].name), *map(number, cells), f"{s.support:,}"])
     note = (
-        f"{most_frequent(run, len(most))}F1, precision and recall from counts over all splits; AUC "
-        "and average precision are means over the splits; samples: held out, over all splits."
+        f"{w.most_frequent(run, len(most))}F1, precision and recall from counts over all splits; "
+        "AUC and average precision are means over the splits; samples: held out, over all splits."
     )
-    columns = [label_word(run), "F1", "precision", "recall", "AUC", "average precision", "samples"]
-    title = f"By {label_word(run)}, {visible(method.name)}"
-    return Table(title, columns, rows, note=note)
+    columns = [word, "F1", "precision", "recall", "AUC", "average precision", "samples"]
+    return Table(f"By {word}, {visible(method.name)}", columns, rows, note=note)
 
 
 def confusions(run: Run, method: Method) -> Table:
-    """The pairs of classes that are confused most often."""
     C = np.array(method.confusion, dtype=int)
-    names = [visible(run.data.labels[j].name) for j in run.data.shown]
-    rows = [
-        [names[a], names[b], f"{C[a, b]:,}", f"{C[a, b] / C[a].sum():.1%}"]
-        for a, b in _largest(C - np.diag(np.diag(C)))
-    ]
+    rows = []
+    for names, (a, b) in _largest(run, C - np.diag(np.diag(C))):
+        rows.append([*names, f"{C[a, b]:,}", f"{C[a, b] / C[a].sum():.1%}"])
     columns = ["class", "taken for", "samples", "of the class"]
     return Table(f"Confusions, {visible(method.name)}", columns, rows, n_text=2)
 
 
 def worst(run: Run, method: Method) -> Table:
-    """The held-out samples that a method gets most wrong."""
     name = [visible(label.name, 30) for label in run.data.labels]
     title, before = f"Worst samples, {visible(method.name)}", run.protocol.test_begins
     note = "Rows are counted from 1, without the header; samples count when they are held out."
     if before:
         note = "Rows are those of the test file, counted from 1, without the header."
-    if run.data.kind == "numbers":
-        columns = ["row", "response", "observed", "predicted", "error / deviation"]
-        cells = [
-            [name[w.truth[0]], short(w.observed), short(w.predicted)] if w.truth else []
-            for w in method.worst
-        ]
-    else:
+    numbers, rows = run.data.kind == "numbers", []
+    columns = ["row", "response", "observed", "predicted", "error / deviation"]
+    if not numbers:
         words = "score missed by" if run.data.kind == "classes" else "wrong labels"
         columns = ["row", "truth", "predicted", words]
-        both = ([[name[j] for j in found] for found in (w.truth, w.told)] for w in method.worst)
-        cells = [[listed(names, 6, str) or "none" for names in pair] for pair in both]
-    rows = [
-        [str(w.row + 1 - before), *found, short(w.loss)]
-        for w, found in zip(method.worst, cells, strict=True)
-        if found
-    ]
-    return Table(title, columns, rows, n_text=2 if run.data.kind == "numbers" else 3, note=note)
+    for each in method.worst:
+        truth, told = ([name[j] for j in found] for found in (each.truth, each.told))
+        cells = [listed(names, 6, str) or "none" for names in (truth, told)]
+        if numbers:
+            cells = [*truth[:1], short(each.observed), short(each.predicted)]
+        if truth or not numbers:
+            rows.append([str(each.row + 1 - before), *cells, short(each.loss)])
+    return Table(title, columns, rows, n_text=2 if numbers else 3, note=note)
 
 
 def columns(run: Run) -> Table:
-    """The features at a glance."""
     rows = []
     for c in run.data.columns:
         values = [short(v) for v in (c.mean, c.std, c.low, c.high)]
@@ -333,14 +282,13 @@ def correlations(run: Run, method: Method) -> Table:
     at = {j: i for i, j in enumerate(model.correlated)}
     rows = [
         [visible(run.data.labels[j].name), *(number(c[at[j]], 2) for c in model.label_correlations)]
-        for j in in_order(run, model.correlated)
+        for j in w.in_order(run, model.correlated)
     ]
-    title = f"Correlations of {label_word(run)} and component, {visible(method.name)}"
-    return _by_component(title, label_word(run), rows)
+    title = f"Correlations of {w.label_word(run)} and component, {visible(method.name)}"
+    return _by_component(title, w.label_word(run), rows)
 
 
 def loadings(method: Method) -> Table:
-    """Features and their correlations with the first components."""
     rows = [
         [visible(item.name, 40), *(number(r, 2) for r in item.correlations)]
         for item in (method.model.loadings if method.model else [])
@@ -355,12 +303,12 @@ def _by_component(title: str, what: str, rows: list[list[str]]) -> Table:
 
 def by_components(run: Run) -> Table:
     """The main score with fewer components."""
-    drawn = [(m, m.by_components) for m in ranked(run) if m.by_components]
+    drawn = [(m, m.by_components) for m in w.ranked(run) if m.by_components]
     found = [dict(zip(scores.components, scores.mean, strict=True)) for _, scores in drawn]
     steps = sorted({step for scores in found for step in scores})
     rows = [
         [visible(m.name), *("" if step not in scores else number(scores[step]) for step in steps)]
         for (m, _), scores in zip(drawn, found, strict=True)
     ]
-    title = f"{main_words(run)} with the first components"
+    title = f"{w.main_words(run)} with the first components"
     return Table(title, ["method", *map(str, steps)], rows)

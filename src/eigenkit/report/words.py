@@ -17,7 +17,7 @@ import scipy
 from eigenkit.estimators.registry import METHODS
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.evaluation.record.schema import Method, Run, Score
-from eigenkit.report.cells import listed, measured, visible
+from eigenkit.report.cells import listed, measured, natural, visible
 from eigenkit.shell import counted
 
 _LEVEL = 0.95
@@ -48,12 +48,10 @@ def main_metric(run: Run) -> str:
 
 
 def main_words(run: Run) -> str:
-    """The same in words."""
     return metrics_of(run.data.kind)[main_metric(run)][0]
 
 
 def main_score(run: Run, method: Method) -> float | None:
-    """The mean of that metric."""
     score = method.scores.get(main_metric(run))
     return None if score is None else score.mean
 
@@ -139,12 +137,10 @@ def _effort(method: Method) -> tuple[bool, bool, float]:
 
 
 def label_word(run: Run) -> str:
-    """What a label is called."""
     return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
 
 
 def label_words(run: Run) -> str:
-    """The plural of it."""
     return {"class": "classes"}.get(label_word(run), f"{label_word(run)}s")
 
 
@@ -154,8 +150,12 @@ def most_frequent(run: Run, shown: int) -> str:
     return f"The {shown} most frequent of {n:,} {label_words(run)}. " if shown < n else ""
 
 
+def in_order(run: Run, labels: list[int]) -> list[int]:
+    """Labels in natural order of their names."""
+    return [labels[i] for i in natural([run.data.labels[j].name for j in labels])]
+
+
 def sizes(run: Run) -> dict[str, str]:
-    """The size of the data."""
     found = {"samples": run.data.n_samples, "features": run.data.n_features}
     found[label_words(run)] = run.data.n_labels
     return {name: f"{value:,}" for name, value in found.items()}
@@ -177,9 +177,8 @@ def headline(run: Run) -> str:
         if gap is not None and gap.low <= 0:
             text += " None is clearly better than chance (0.5)."
     if (guess := beaten_by(run)) and (ours := _of_ours(run)):
-        text += (
-            f" {visible(ours[0].name)} does not beat {visible(guess)}, so there is nothing to fit."
-        )
+        first = visible(ours[0].name)
+        text += f" {first} does not beat {visible(guess)}, so there is nothing to fit."
     partly = [method for method in done if method.failures]
     return text + (f" {_listed(partly)} failed on some splits." if partly else "")
 
@@ -285,7 +284,6 @@ def _listed(methods: list[Method]) -> str:
 
 
 def protocol_sentence(run: Run) -> str:
-    """How it was measured."""
     p = run.protocol
     numbers = run.data.kind == "numbers"
     on_top = f", then {visible(p.classifier, 200)} per {label_word(run)}"
@@ -306,7 +304,6 @@ def protocol_sentence(run: Run) -> str:
 
 
 def drawn_sentence(run: Run) -> str:
-    """How many samples the scatter shows."""
     drawn, n = len(run.points.rows), run.data.n_samples
     some = f"{drawn:,} of {n:,} samples are drawn, chosen at random."
     return f"All {n:,} samples are drawn." if drawn == n else some
