@@ -97,3 +97,11 @@ def test_the_plan_is_what_is_done() -> None:
             model.fit(X, y)
         assert plan.regression == model.report_.regression, name
     assert ek.KernelPLS(1).plan(X, y).regression == ek.KernelPLS(1).fit(X, y).report_.regression
+
+
+def test_one_feature_of_which_squares_overflow_is_the_only_component() -> None:
+    X = np.random.default_rng(4).normal(size=(N, 3))
+    X = np.hstack([X, 1e170 * X[:, :1] ** 2])
+    with pytest.warns(EigenkitWarning, match="differ by 170 powers of ten"):
+        model = ek.PCA().fit(X)
+    assert model.n_components_ == 1

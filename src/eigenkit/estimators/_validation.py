@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, validate_data
 from eigenkit.data import SAFE_RANGE, check_finite
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.moments import Blocks
-from eigenkit.numerics.linalg import Array, real_numbers
+from eigenkit.numerics.linalg import Array, power_of_two, real_numbers
 from eigenkit.shell import what_is
 
 # Types in which numbers are kept; all others are converted to the first.
@@ -258,7 +258,9 @@ def warn_lost_features(Z: Any, directions: np.ndarray, lengths: np.ndarray) -> N
         return
     length = np.sqrt(Z.column_squares())
     there = ~Z.constant & (length > 100 * Z.grain())
-    whole, found = Z.from_X(length), np.linalg.norm(directions * lengths, axis=1)
+    unit = power_of_two(lengths.max(initial=0.0))  # squares may leave the range
+    whole = Z.from_X(length)
+    found = unit * np.linalg.norm(directions * (lengths / unit), axis=1)
     lost = there & ((found < whole / 2) | (found > 2 * whole))
     warn_degenerate(lost, "features vary too little beside the others to count: scale the features")
 
