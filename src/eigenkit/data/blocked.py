@@ -120,14 +120,12 @@ class Blocked(Data):
         self.frame = replace(frame, m=self.m, delta=delta)
 
     def column_squares(self) -> Array:
-        """The diagonal of Z'Z."""
         squares = np.where(self.constant, 0.0, self.survey.squares)
         if self.frame.shift is not None:
             squares = self.bare.run(_squares, self.frame)
         return np.asarray(np.maximum(squares - self.total * self.frame.delta**2, 0.0))
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths of columns of Z that rounding of the input alone can produce."""
         given = np.where(self.constant, 0.0, self.survey.squares)
         return np.asarray(grain(given, self.n_samples, self.eps))
 
@@ -167,13 +165,11 @@ class Blocked(Data):
         return float(squares.sum() - sums @ sums / self.total)
 
     def gram(self) -> Array:
-        """Z'Z."""
         G = fill_upper(self.bare.run(_gram, self.frame))
         G -= np.outer(self.total * self.frame.delta, self.frame.delta)
         return G
 
     def compress(self, H: Any = None) -> tuple[Data, Any]:
-        """Fewer rows with the same Z'Z, Z'H and H'H."""
         H = Targets(lambda Y: np.empty((len(Y), 0)), (self.shape[0], 0)) if H is None else H
         d, k = self.shape[1], H.shape[1]
         if not fits(d + k):
@@ -193,7 +189,6 @@ class Blocked(Data):
     matmat = outer = toarray = _refuse  # type: ignore[assignment]
 
     def in_one_unit(self) -> Blocked:
-        """The same data with one factor for all columns."""
         given = self.passes, self._in_units_of_X
         return self if np.ndim(self.unit) == 0 else Blocked(*given, one_unit=True, bare=self.bare)
 

@@ -133,7 +133,6 @@ class Centered(Data):
         return Z
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths of columns of Z that rounding of the input alone can produce."""
         if self._grain is None:
             squares = self.column_squares() if squares is None else squares
             mean = self.to_X(np.where(self.constant, 0.0, self.mean))
@@ -144,11 +143,9 @@ class Centered(Data):
     # -- units and weights -------------------------------------------------------------
 
     def in_one_unit(self) -> Centered:
-        """The same data with one factor for all columns, for where their units matter."""
         return self if np.ndim(self.unit) == 0 else self._again(self.X, self.mean, one_unit=True)
 
     def original(self) -> tuple[Any, bool]:
-        """X in float64 as it was given, and whether to centre it: for other libraries."""
         return self.X.astype(np.float64, copy=False), self.center
 
     def rows(self, X: Any) -> Array:
@@ -256,12 +253,10 @@ class Sparse(Centered):
     # -- the products ------------------------------------------------------------------
 
     def matmat(self, V: Array) -> Array:
-        """Z V."""
         U = self.weighted(self._rows @ self.to_X(V))
         return self._project(U, out=U)
 
     def rmatmat(self, U: Array) -> Array:
-        """Z'U."""
         return self.to_X(self._rows.T @ self.weighted(self._project(U)))
 
     def _sparse_cross(self, H: Any) -> Array:
@@ -296,13 +291,11 @@ class Sparse(Centered):
         return SparseRows(scaled(self.X, self.r, self.m))
 
     def column_squares(self) -> Array:
-        """The diagonal of Z'Z."""
         P = self._weighted_rows().X
         sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
-        """Z; the caller has checked that it fits."""
         dense = self.X.toarray() - (self.mean if self.shift is None else self.drift)
         return self.weighted(dense if self.m is None else dense * self.m)
 

@@ -247,13 +247,11 @@ class Dense(Centered):
         return K, q
 
     def column_squares(self) -> Array:
-        """The diagonal of Z'Z."""
         plain = self.shift is None and self.m is None and self.r is None
         sums = self._squares if plain else self._weighted_squares()
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
-        """Z; the caller has checked that it fits."""
         out = np.empty(self.shape)
         for rows, P in self._blocks(weighted=True):
             out[rows] = P

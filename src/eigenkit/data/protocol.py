@@ -40,7 +40,7 @@ from eigenkit.shell import lacks
 
 
 class Data:
-    """Centred, weighted data Z (n x d).
+    """Centred, weighted data Z (n x d). Kinds say of a verb only what is not said here.
 
     A kind sets the attributes down to ``n_samples`` and defines ``matmat``, ``rmatmat`` and
     ``seconds_for_passes``; that is enough for an iterative solver. Everything else has a default,

@@ -103,7 +103,6 @@ class Rows:
         return self.take(np.flatnonzero(self.weight > 0))
 
     def take(self, index: np.ndarray | slice) -> Rows:
-        """Some of the rows."""
         weight, fade = (None if w is None else w[index] for w in (self.weight, self.fade))
         return replace(self, X=self.X[index], Y=self.Y[index], weight=weight, fade=fade)
 
@@ -274,7 +273,6 @@ class Factor:
         return cls(d, *sums, sets, rows.counted, precision(rows.X), precision(rows.Y))
 
     def check(self, d: int, k: int) -> None:
-        """Check that this is a summary of d features and k labels (cheap checks only)."""
         m = self.R.shape[1] - d
         fits = m >= 0 and self.d == d and self.mean.shape == (d + m,) and self.degree.shape == (k,)
         fits = fits and (self.sets is None or self.sets.shape == (m, k))
@@ -283,7 +281,6 @@ class Factor:
 
     @property
     def one(self) -> float:
-        """What one sample weighs."""
         return 1.0 if self.counted else self.total / self.count
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
@@ -343,7 +340,6 @@ class Factor:
         return replace(self, mean=mean, R=R)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Factor:
-        """The same summary with the labels put in their places among k."""
         degree = among(self.degree, columns, k)
         if self.sets is not None:
             return replace(self, degree=degree, sets=among(self.sets, columns, k))

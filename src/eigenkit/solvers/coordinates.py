@@ -23,12 +23,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import sum_of_squares
-from eigenkit.numerics.linalg import (
-    Array,
-    eigenpairs,
-    lapack,
-    orthonormalize,
-)
+from eigenkit.numerics.linalg import Array, eigenpairs, lapack, orthonormalize
 from eigenkit.numerics.tolerances import SUM_ROUNDING, above_rounding
 from eigenkit.pencil import Pencil
 from eigenkit.solvers.krylov import largest_eigenpairs

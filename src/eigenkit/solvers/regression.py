@@ -98,11 +98,9 @@ class Dual:
     ridge: float
 
     def turned(self, T: Array) -> Dual:
-        """The directions W T."""
         return replace(self, A=self.A @ T, S=self.S @ T)
 
     def some(self, keep: Any) -> Dual:
-        """Some of the directions."""
         return replace(self, A=self.A[:, keep], S=self.S[:, keep])
 
     @cached_property
@@ -112,12 +110,10 @@ class Dual:
 
     @property
     def cross(self) -> Array:
-        """W'C."""
         return self.S.T @ self.H
 
     @property
     def square(self) -> Array:
-        """W'B W."""
         return self.S.T @ self._image
 
     @property
@@ -126,7 +122,6 @@ class Dual:
         return self.S + self.ridge * self.A
 
     def errors(self, values: Array) -> tuple[float, float]:
-        """The same for these."""
         Z, image, cross = self.problem.Z, self._image, self.cross
         orthogonality = float(np.abs(self.S.T @ image - np.eye(len(values))).max(initial=0.0))
         gap = Z.rmatmat(self.H @ cross.T - image * values)
