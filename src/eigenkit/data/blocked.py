@@ -27,6 +27,7 @@ from eigenkit.data.matrices import (
     scaled,
     shifted,
     sparse_product,
+    sum_of_squares,
 )
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import Data, Targets
@@ -215,11 +216,7 @@ class Blocked(Data):
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
     total = np.zeros_like(frame.delta)
     for P, _, r in frame.pieces(blocks):
-        P = scaled(P, rows=r)
-        if sparse.issparse(P):
-            total += np.bincount(P.indices, P.data * P.data, len(total))
-        else:
-            total += np.einsum("ij,ij->j", P, P)
+        total += sum_of_squares(scaled(P, rows=r))
     return total
 
 

@@ -40,6 +40,7 @@ from eigenkit.data.matrices import (
     one_sample,
     scaled,
     shifted,
+    sum_of_squares,
 )
 from eigenkit.data.protocol import Data, SparseTarget
 from eigenkit.numerics import compiled
@@ -291,8 +292,7 @@ class Sparse(Centered):
         return SparseRows(scaled(self.X, self.r, self.m))
 
     def column_squares(self) -> Array:
-        P = self._weighted_rows().X
-        sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
+        sums = sum_of_squares(self._weighted_rows().X)
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:

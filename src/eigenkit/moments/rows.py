@@ -11,15 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import (
-    Centered,
-    CenteredKernel,
-    arrays_of,
-    as_dense,
-    column_sums,
-    one_sample,
-    sparse_labels,
-)
+from eigenkit.data import Centered, CenteredKernel
+from eigenkit.data.matrices import arrays_of, as_dense, column_sums, one_sample, sparse_labels
 from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
 from eigenkit.pencil import Pencil, Solution
@@ -85,7 +78,6 @@ class Rows:
 
     @property
     def n_bytes(self) -> int:
-        """The room that X and Y take."""
         return int(sum(part.nbytes for part in (*arrays_of(self.X), self.Y)))
 
     def check(self, d: int, k: int) -> None:
@@ -117,7 +109,7 @@ class Rows:
 
     def faded(self, fade: Array | float) -> Rows:
         """The same rows, each counting that much less; without those that hardly count."""
-        fade = np.ones(self.n_rows) * fade * (1.0 if self.fade is None else self.fade)
+        fade = fade * self.fades()
         keep = fade >= NEGLIGIBLE
         faded = replace(self, fade=fade)
         return faded if keep.all() else faded.take(np.flatnonzero(keep))
@@ -130,7 +122,7 @@ class Rows:
     @property
     def counted(self) -> bool:
         """Whether the weights, before anything faded, are integers and count repetitions."""
-        return self.weight is None or one_sample(self.weight) == 1.0
+        return one_sample(self.weight) == 1.0
 
     @property
     def count(self) -> float:
@@ -196,7 +188,6 @@ class Rows:
         return replace(self, Y=among(self.Y, columns, k))
 
     def append(self, other: Rows) -> Rows:
-        """Both sets of rows, one after the other."""
         if sparse.issparse(self.X) and sparse.issparse(other.X):
             X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
         else:
@@ -318,13 +309,13 @@ class Factor:
     def merge(self, other: Factor) -> Factor:
         """The summary of the rows of both."""
         a, b = _with_common_sets(self, other)
-        added = ("total", "count", "n_rows", "degree")
-        sums = {name: getattr(a, name) + getattr(b, name) for name in added}
-        total, gap = sums["total"], b.mean - a.mean
+        total, gap = a.total + b.total, b.mean - a.mean
+        counts = total, a.count + b.count, a.n_rows + b.n_rows
+        mean = a.mean + (b.total / total) * gap
         R = np.vstack([a.R, b.R, np.sqrt(a.total * b.total / total) * gap])
-        mean, counted = a.mean + (b.total / total) * gap, a.counted and b.counted
-        eps = {name: max(getattr(a, name), getattr(b, name)) for name in ("eps", "eps_y")}
-        return replace(a, **sums, **eps, R=R, mean=mean, counted=counted).triangular()
+        degree, counted = a.degree + b.degree, a.counted and b.counted
+        eps = max(a.eps, b.eps), max(a.eps_y, b.eps_y)
+        return Factor(a.d, *counts, mean, R, degree, a.sets, counted, *eps).triangular()
 
     def triangular(self) -> Factor:
         """The same summary in as few rows as it takes."""
@@ -349,8 +340,9 @@ class Factor:
         """The same summary, counting that much less; without label sets that hardly count."""
         if self.count * fade < NEGLIGIBLE**2:
             return None  # long before its square leaves the range of floating point
-        sums = {name: getattr(self, name) * fade for name in ("total", "count", "degree")}
-        faded = replace(self, R=self.R * np.sqrt(fade), **sums)
+        total, count, degree = self.total * fade, self.count * fade, self.degree * fade
+        R = self.R * np.sqrt(fade)
+        faded = replace(self, total=total, count=count, degree=degree, R=R)
         if self.sets is None:
             return faded
         keep = self.mean[self.d :] * faded.count >= NEGLIGIBLE

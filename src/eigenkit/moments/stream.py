@@ -109,12 +109,9 @@ class Moments:
             each.agree(target, edge_weight)
         if not self.n_rows:
             return other
-        both = Moments(
-            self.by_sets and other.by_sets,
-            edge_weight,
-            self.n_rows + other.n_rows,
-            reduce(_pushed, other.recent, self.recent),
-        )
+        by_sets, n_rows = self.by_sets and other.by_sets, self.n_rows + other.n_rows
+        recent = reduce(_pushed, other.recent, self.recent)
+        both = Moments(by_sets, edge_weight, n_rows, recent)
         factors = [*self._factors(), *other._factors()]
         if not both.by_sets:
             factors = [_without_sets(factor, target, edge_weight) for factor in factors]

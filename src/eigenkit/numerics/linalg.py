@@ -59,11 +59,6 @@ def normalized(v: Array) -> Array:
     return v / size if size else v
 
 
-def symmetric(D: Array) -> Array:
-    """The symmetric part of ``D``, so that ``eigh`` sees both triangles alike."""
-    return (D + D.T) / 2
-
-
 def add_gram(G: Array, A: Array) -> None:
     """Add A'A to the lower half of ``G``, without a second matrix of its size."""
     # The transpose of a row-major array is the column-major one that BLAS overwrites.
@@ -101,7 +96,8 @@ def eigenpairs(D: Array, k: int | None = None) -> tuple[Array, Array]:
     matrix given up to rounding."""
     n = len(D)
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
-    D = symmetric(D / scale)
+    D = D / scale
+    D = (D + D.T) / 2  # so that eigh sees both triangles alike
     # A few have a solver of their own, which takes a fraction of the time.
     few = None if k is None or k > n // 4 else [n - k, n - 1]
     with blas_threads(n):
@@ -118,11 +114,11 @@ def fixed_start(n: int) -> Array:
 
 def power_norm(product: Callable[[Array], Array], v: Array, steps: int) -> float:
     """About the largest eigenvalue of a positive semidefinite operator, from below."""
-    value = 0.0
+    value = float(np.linalg.norm(v))
     for _ in range(steps):
-        if (size := float(np.linalg.norm(v))) == 0.0:
+        if value == 0.0:
             break
-        v = product(v / size)
+        v = product(v / value)
         value = float(np.linalg.norm(v))
     return value
 

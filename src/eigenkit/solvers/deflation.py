@@ -234,10 +234,8 @@ class _State:
         X, Y = self.cross.sides()
         if self.own:
             Y = without(Y @ self.y.R[: self.y.n].T, Y)
-        F = without(
-            X.matmat(self.x.R[: self.x.n].T), Y if self.own or self.left is None else self.left
-        )
-        self.left = F
+        left = Y if self.own or self.left is None else self.left
+        self.left = F = without(X.matmat(self.x.R[: self.x.n].T), left)
         S = self.x.outside(X.rmatmat(F))
         V = self.basis[: self.x.n]
         self.S[:] = (S - V.T @ X.inner(S, V.T).T) / self.unit if len(V) else S / self.unit

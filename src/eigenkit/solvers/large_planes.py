@@ -89,7 +89,6 @@ class PlaneRows(Sums):
         return cls(each[0], each[1], np.append(Z.units, 1.0), Z, roots(Z)[:, 0], bounds)
 
     def marks(self, V: Array) -> Array:
-        """N z."""
         return (self.Z.matmat(V[:, :-1].T) + np.outer(self.ones, V[:, -1])).T
 
     def images(self, marks: Array) -> Array:
@@ -118,7 +117,6 @@ class PlanePasses(Sums):
     products: Callable[[Array], Array]
 
     def marks(self, V: Array) -> Array:
-        """The images themselves."""
         return np.swapaxes(self.products(V), 0, 1).reshape(len(V), -1)
 
     def images(self, marks: Array) -> Array:

@@ -32,7 +32,7 @@ which comes last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -209,9 +209,8 @@ class Cross:
         begins = np.cumsum([0, *(part.shape[1] for part in P[:-1])])
         return cls(side_by_side.T @ side_by_side / total, begins)
 
-    def blocks(self) -> Iterator[slice]:
-        for begin, end in pairwise([*self.begins, len(self.M)]):
-            yield slice(begin, end)
+    def blocks(self) -> list[slice]:
+        return [slice(*ends) for ends in pairwise([*self.begins, len(self.M)])]
 
     def towards(self, own: slice, b: Array) -> Array:
         """P_j'P_k b_k / n, one column for every k."""

@@ -42,7 +42,7 @@ from scipy import linalg as sla
 from eigenkit.data import Data
 from eigenkit.exceptions import ConditionWarning, warn_of_stopping
 from eigenkit.numerics.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
-from eigenkit.numerics.linalg import Array, signs, symmetric
+from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, RANK_TOL, TINY
 from eigenkit.pencil import Pencil, Report, Solution
@@ -213,7 +213,7 @@ def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
         return span, values, basis
     cross = span.cross
     with blas_threads(len(square)):
-        L, info = sla.lapack.dpotrf(symmetric(square), lower=1)
+        L, info = sla.lapack.dpotrf((square + square.T) / 2, lower=1)
         if info:
             return span, values, basis
         half = sla.solve_triangular(L, cross, lower=True)

@@ -165,7 +165,6 @@ class SharedLatent:
 
     @cached_property
     def covariance(self) -> Array:
-        """The covariance of (x, y)."""
         W, d = self.loadings, self.d_x
         C = W @ W.T
         C[:d, :d], C[d:, d:] = self.R_x.T @ self.R_x, self.R_y.T @ self.R_y
