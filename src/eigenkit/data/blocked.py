@@ -206,7 +206,6 @@ class Blocked(Data):
         return 2 * stored * max(1 / READ_RATE, k / rate)
 
     def seconds_for_gram(self) -> float:
-        """Squares of what is stored in the rows."""
         return self.survey.squared_rows / (SPARSE_RATE if self.survey.is_sparse else DENSE_RATE)
 
 

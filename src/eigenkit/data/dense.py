@@ -266,12 +266,10 @@ class Dense(Centered):
         return 2 * n * d * max(1 / READ_RATE, k / DENSE_RATE)
 
     def seconds_for_gram(self) -> float:
-        """n d^2 multiplications."""
         n, d = self.shape
         return float(n) * d * d / DENSE_RATE
 
     def seconds_for_outer(self) -> float:
-        """n^2 d multiplications."""
         n, d = self.shape
         return float(n) * n * d / DENSE_RATE
 

@@ -184,7 +184,6 @@ class Rows:
         return all(precision(mine) == precision(theirs) for mine, theirs in pairs)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Rows:
-        """The same rows with their labels put in their places among k."""
         return replace(self, Y=among(self.Y, columns, k))
 
     def append(self, other: Rows) -> Rows:

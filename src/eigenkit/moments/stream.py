@@ -98,7 +98,6 @@ class Moments:
         return replace(before, n_rows=self.n_rows + rows.n_rows, recent=recent)._settled(target)
 
     def faded(self, fade: float) -> Moments:
-        """The same, counting that much less."""
         recent = tuple(part.faded(fade) for part in self.recent)
         factor = None if self.factor is None else self.factor.faded(fade)
         return replace(self, recent=tuple(p for p in recent if len(p.Y)), factor=factor)

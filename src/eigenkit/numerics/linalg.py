@@ -14,15 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as sla
 
+from eigenkit.numerics import tolerances
 from eigenkit.numerics.threads import blas_threads
-from eigenkit.numerics.tolerances import (
-    EIGENVALUE_TIE,
-    ENTRY_TIE,
-    RANK_TOL,
-    SQUARES_RANGE,
-    above_rounding,
-    along,
-)
 
 Array = NDArray[np.float64]
 
@@ -130,7 +123,7 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
     span = eigenpairs(M.T @ M)[1][:, :count] if few else None
     inside = M if span is None else M @ span
     U, s, Vt = lapack(min(M.shape), sla.svd, inside, full_matrices=False)
-    keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
+    keep = s**2 > tolerances.RANK_TOL * s.max(initial=0.0) ** 2
     V = Vt[keep].T
     return U[:, keep], s[keep], V if span is None else span @ V
 
@@ -142,7 +135,7 @@ def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array,
     zeros as long as ``grain``.
     """
     U, s, Vt = lapack(min(A.shape), sla.svd, A, full_matrices=False)
-    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
+    keep = tolerances.above_rounding(s, n, *A.shape) & (s > tolerances.along(Vt.T, grain))
     return U[:, keep], s[keep], Vt[keep].T
 
 
@@ -168,7 +161,7 @@ def largest_first(values: Array) -> np.ndarray:
     """
     order = np.argsort(-values, kind="stable")
     gaps = -np.diff(values[order], prepend=np.max(values, initial=0.0))
-    steps = np.cumsum(gaps > EIGENVALUE_TIE * np.max(np.abs(values), initial=0.0))
+    steps = np.cumsum(gaps > tolerances.EIGENVALUE_TIE * np.max(np.abs(values), initial=0.0))
     return np.asarray(order[np.lexsort((order, steps))])
 
 
@@ -176,7 +169,7 @@ def signs(W: Array) -> Array:
     """+1 or -1 per column, such that ``W * signs(W)`` has its largest entries positive."""
     size = np.abs(W)
     # Among entries equal up to rounding the first one decides, so that two solvers agree.
-    first = np.argmax(size >= (1 - ENTRY_TIE) * size.max(axis=0, initial=0.0), axis=0)
+    first = np.argmax(size >= (1 - tolerances.ENTRY_TIE) * size.max(axis=0, initial=0.0), axis=0)
     return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
 
@@ -249,7 +242,7 @@ def _lengths(A: Array) -> Array:
     """Norms of the columns, at any scale; 1 for columns of zeros."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", A, A)
-    if np.all((squares > SQUARES_RANGE[0]) & (squares < SQUARES_RANGE[1])):
+    if np.all((squares > tolerances.SQUARES_RANGE[0]) & (squares < tolerances.SQUARES_RANGE[1])):
         return np.asarray(np.sqrt(squares))
     unit = power_of_two(np.abs(A).max(axis=0, initial=0.0))
     A = A / unit

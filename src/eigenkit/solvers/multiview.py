@@ -233,10 +233,8 @@ def next_component(blocks: Sequence[Block], rule: Rule) -> Component | None:
     covariances = cross.covariances(b)
     sides = _aligned(rule.design * covariances)
     covariances = covariances * np.outer(sides, sides)
-    weights = [
-        block.take_out(F @ (side * b[own]))
-        for block, (_, F), side, own in zip(blocks, whitened, sides, cross.blocks(), strict=True)
-    ]
+    each = zip(blocks, whitened, sides, cross.blocks(), strict=True)
+    weights = [block.take_out(F @ (side * b[own])) for block, (_, F), side, own in each]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         square = np.square(unit)
         times = square * square if rule.scheme == "factorial" else square

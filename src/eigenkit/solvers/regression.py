@@ -24,15 +24,8 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Data
-from eigenkit.numerics.linalg import (
-    Array,
-    Cholesky,
-    eigenpairs,
-    first_triplets,
-    fixed_start,
-    power_of_two,
-    truncated_svd,
-)
+from eigenkit.numerics import linalg
+from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, damped, one_number
@@ -167,7 +160,7 @@ class Regression:
 
     def components(self, count: int | None) -> Solved:
         """The first components, or all for None."""
-        values, basis = eigenpairs(self.cross)
+        values, basis = linalg.eigenpairs(self.cross)
         keep = np.flatnonzero(values > RANK_TOL * values.max(initial=0.0))[:count]
         values, basis = values[keep], basis[:, keep]
         return self.settle(basis / np.sqrt(values)), values, basis
@@ -218,7 +211,7 @@ class _NormalEquations(Regression):
         return self.settled(self.W1 @ T, T) or super().settle(T)
 
     def components(self, count: int | None) -> Solved:
-        U, s, V = first_triplets(self.M, count)
+        U, s, V = linalg.first_triplets(self.M, count)
         found = self.settled(self.factor.back(U), V / s)
         return super().components(count) if found is None else (found, s**2, V)
 
@@ -231,7 +224,7 @@ class _NormalEquations(Regression):
 
     def error(self, W: Array, T: Array) -> float:
         """The first step of refinement, relative to W, for a mixture of its columns."""
-        mix = np.sign(fixed_start(W.shape[1]))[:, None]
+        mix = np.sign(linalg.fixed_start(W.shape[1]))[:, None]
         mix /= np.linalg.norm(W, axis=0)[:, None]
         V = W @ mix
         slope, _ = self.problem.Z.gradient(V, self.problem.H @ (T @ mix))
@@ -338,7 +331,7 @@ class _Reduced(Regression):
 
     def components(self, count: int | None) -> Solved:
         """All components: those of small eigenvalues would be lost in M M', but not in M."""
-        U, s, V = first_triplets(self.M, None)
+        U, s, V = linalg.first_triplets(self.M, None)
         return Directions(self.problem, self.F @ U), s**2, V
 
 
@@ -370,7 +363,7 @@ def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
     if np.all(ridge == 0):
         return _whitened_triangle(R, T, Z)
     if np.ndim(ridge) == 0:
-        U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
+        U, s, V = linalg.truncated_svd(R, Z.n_samples, Z.grain())
         return _of_triplets(s, V, U.T @ T, ridge)
     d = len(R)
     below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
@@ -381,8 +374,8 @@ def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
 def _whitened_triangle(R: Array, T: Array, Z: Data) -> Reduced:
     """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
     size = np.sqrt(np.einsum("ij,ij->j", R, R))
-    scale = power_of_two(size)
-    U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
+    scale = linalg.power_of_two(size)
+    U, s, V = linalg.truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
     F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
     if 0 < len(s) < len(scale):
         # Least norm in the units of the data: the part of F in the row space of R.

@@ -175,12 +175,9 @@ def above(data: Observed, z: Latent, q: Loadings) -> Loadings:
     on, K = views @ q.active, q.mean.shape[1]
     size = views @ (q.active * (q.mean**2 + q.variance))
     off = views.sum(axis=1, keepdims=True) - on
-    return replace(
-        q,
-        slab=(SLAB[0] + on / 2, SLAB[1] + size / 2),
-        share=(1 / max(K, 1) + on, 1 + off),
-        noise=(NOISE[0] + data.counts / 2, NOISE[1] + residuals(data, z, q) / 2),
-    )
+    slab, share = (SLAB[0] + on / 2, SLAB[1] + size / 2), (1 / max(K, 1) + on, 1 + off)
+    noise = NOISE[0] + data.counts / 2, NOISE[1] + residuals(data, z, q) / 2
+    return replace(q, slab=slab, share=share, noise=noise)
 
 
 def residuals(data: Observed, z: Latent, q: Loadings) -> Array:

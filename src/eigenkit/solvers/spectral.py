@@ -22,15 +22,9 @@ from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
+from eigenkit.numerics import linalg
 from eigenkit.numerics.costs import DENSE_RATE, fits
-from eigenkit.numerics.linalg import (
-    Array,
-    eigenpairs,
-    fixed_start,
-    signs,
-    triangular_factor,
-    truncated_svd,
-)
+from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS, TEN_DIGITS, above_rounding, along
 from eigenkit.pencil import Answer, Report, Solution
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
@@ -52,7 +46,7 @@ def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: in
     s, V = found or _from_svd(Z, k)
     keep = s > along(V, Z.grain())  # rounding of the numbers as they were given
     s, V = s[keep], V[:, keep]
-    V = V * signs(V)
+    V = V * linalg.signs(V)
     report = Report("spectral", method, reason, *how, products=Z.products)
     if method == "lanczos" and len(s):
         report = _measured(Z, s, V, report)
@@ -80,7 +74,7 @@ def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
 
 def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array] | None:
     """None if digits would be lost and an SVD of Z is possible."""
-    values, vectors = eigenpairs(Z.smaller_gram(), k)
+    values, vectors = linalg.eigenpairs(Z.smaller_gram(), k)
     largest = max(float(values[0]), 0.0)
     lost = values[-1] < TEN_DIGITS * largest
     if largest and lost and Z.decomposable:
@@ -98,8 +92,8 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array]:
         )
     A = Z.toarray()
     if Z.shape[0] > Z.shape[1]:
-        A = triangular_factor(A)
-    _, s, V = truncated_svd(A, Z.n_samples, Z.grain())
+        A = linalg.triangular_factor(A)
+    _, s, V = linalg.truncated_svd(A, Z.n_samples, Z.grain())
     return s[:k], V[:, :k]
 
 
@@ -141,7 +135,8 @@ def principal(Z: Data, n_components: int | None) -> Answer:
     values, V, report = _largest(G, n_components)
     keep = values > Z.noise(values.max(initial=0.0))
     s, V = np.sqrt(values[keep]), V[:, keep]
-    sign = signs(Z.unweighted(Z.matmat(V) if Z.primal else V))  # of scores, whatever their lengths
+    scores = Z.matmat(V) if Z.primal else V  # whatever their lengths
+    sign = linalg.signs(Z.unweighted(scores))
     # Scores have the units of the features, which Z may have changed.
     unit = float(Z.units[0])
     W = Z.to_X(Z.axes(V, s) * (1 / unit)) * sign
@@ -153,8 +148,9 @@ def _largest(G: Array, l: int | None) -> tuple[Array, Array, Report]:
     """The l largest eigenvalues (all by default), their eigenvectors, and how they were found."""
     n = len(G)
     if l is None or n < LANCZOS_ORDER or 10 * l > n:
-        return *eigenpairs(G, l), Report("spectral", "gram", "many components, or few samples")
-    values, V = eigsh(G, l, which="LA", v0=fixed_start(n))
+        report = Report("spectral", "gram", "many components, or few samples")
+        return *linalg.eigenpairs(G, l), report
+    values, V = eigsh(G, l, which="LA", v0=linalg.fixed_start(n))
     report = Report("spectral", "lanczos", f"{l} components of a matrix of the order {n}")
     return values[::-1], V[:, ::-1], report
 
