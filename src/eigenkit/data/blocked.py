@@ -16,19 +16,9 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
+from eigenkit.data import matrices
 from eigenkit.data.centered import Centered
-from eigenkit.data.matrices import (
-    BLOCK_BYTES,
-    FULL,
-    add_transposed,
-    as_dense,
-    moved,
-    row_slices,
-    scaled,
-    shifted,
-    sparse_product,
-    sum_of_squares,
-)
+from eigenkit.data.matrices import BLOCK_BYTES, row_slices
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import Data, Targets
 from eigenkit.numerics import compiled
@@ -54,12 +44,12 @@ class Frame:
             r = None if weight is None else np.sqrt(weight)
             if sparse.issparse(X):
                 P = X.astype(np.float64, copy=False)
-                P = P if self.shift is None else shifted(P, self.shift)
-                yield scaled(P, columns=self.m), Y, r
+                P = P if self.shift is None else matrices.shifted(P, self.shift)
+                yield matrices.scaled(P, columns=self.m), Y, r
                 continue
             as_floats = np.asarray if self.shift is None and self.m is None else np.array
             for rows in row_slices(X.shape, BLOCK_BYTES):
-                P = moved(as_floats(X[rows], dtype=np.float64), self.shift, self.m)
+                P = matrices.moved(as_floats(X[rows], dtype=np.float64), self.shift, self.m)
                 yield P, Y[rows], None if r is None else r[rows]
 
 
@@ -104,8 +94,8 @@ class Blocked(Data):
     def _tame_offset(self) -> None:
         """As the kinds in memory do: shift what is far from zero, find what is constant."""
         s = self.survey  # in the units of Z
-        far = s.total * s.mean * s.mean >= FULL * s.squares
-        far &= s.filled > FULL * s.total  # in dense rows all columns are
+        far = s.total * s.mean * s.mean >= matrices.FULL * s.squares
+        far &= s.filled > matrices.FULL * s.total  # in dense rows all columns are
         constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
         self.constant, unit = constant, 1.0 if self.m is None else self.m
         mean, shift, drift = s.mean, np.where(far, s.mean, 0.0), np.zeros_like(s.mean)
@@ -215,7 +205,7 @@ class Blocked(Data):
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
     total = np.zeros_like(frame.delta)
     for P, _, r in frame.pieces(blocks):
-        total += sum_of_squares(scaled(P, rows=r))
+        total += matrices.sum_of_squares(matrices.scaled(P, rows=r))
     return total
 
 
@@ -230,12 +220,12 @@ def _gradient(
         given = V, offset, r, slope, drift, square
         if H is None and sparse.issparse(P) and compiled.add_gradient(P, *given):
             continue
-        ZV = sparse_product(P, V) if sparse.issparse(P) else P @ V
+        ZV = matrices.sparse_product(P, V) if sparse.issparse(P) else P @ V
         ZV -= offset
-        ZV = scaled(ZV, r)
+        ZV = matrices.scaled(ZV, r)
         square += ZV.T @ ZV
-        gap = scaled(ZV if H is None else ZV - scaled(H.of(Y), r), r)
-        add_transposed(slope, P, gap)
+        gap = matrices.scaled(ZV if H is None else ZV - matrices.scaled(H.of(Y), r), r)
+        matrices.add_transposed(slope, P, gap)
         drift += gap.sum(axis=0)
     # A view: sent to another process, it leaves the columns of padding behind.
     return slope[:, : columns.V.shape[1]], drift, square
@@ -245,8 +235,8 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
     k = H.shape[1]
     slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
     for P, Y, r in frame.pieces(blocks):
-        U = scaled(H.of(Y), None if r is None else r * r)
-        add_transposed(slope, P, U)
+        U = matrices.scaled(H.of(Y), None if r is None else r * r)
+        matrices.add_transposed(slope, P, U)
         drift += U.sum(axis=0)
     return slope, drift
 
@@ -256,7 +246,7 @@ def _within(blocks: Iterable[Block], H: Targets, diagonal: bool) -> tuple[Array,
     squares, sums = np.zeros(k if diagonal else (k, k)), np.zeros(k)
     for _, Y, weight in blocks:
         rows = H.of(Y)
-        weighted = scaled(rows, weight)
+        weighted = matrices.scaled(rows, weight)
         squares += np.sum(rows * weighted, axis=0) if diagonal else rows.T @ weighted
         sums += weighted.sum(axis=0)
     return squares, sums
@@ -267,7 +257,7 @@ def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
     d = len(frame.delta)
     G = np.zeros((d, d))
     for P, _, r in frame.pieces(blocks):
-        P = scaled(P, rows=r)
+        P = matrices.scaled(P, rows=r)
         if not sparse.issparse(P):
             add_gram(G, P)
             continue
@@ -331,7 +321,7 @@ def _joint(blocks: Iterable[Block], frame: Frame, H: Targets) -> Iterator[Array]
     """Dense rows of [Z H]."""
     for P, Y, r in frame.pieces(blocks):
         for rows in row_slices(P.shape, 2**25):
-            joint = np.hstack([as_dense(P[rows]) - frame.delta, H.of(Y[rows])])
+            joint = np.hstack([matrices.as_dense(P[rows]) - frame.delta, H.of(Y[rows])])
             yield joint if r is None else joint * r[rows, None]
 
 
