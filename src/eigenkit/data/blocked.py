@@ -183,8 +183,6 @@ class Blocked(Data):
         given = self.passes, self._in_units_of_X
         return self if np.ndim(self.unit) == 0 else Blocked(*given, one_unit=True, bare=self.bare)
 
-    # -- costs -------------------------------------------------------------------------
-
     def spectral_norm_squared(self) -> float:
         """The sum of all eigenvalues, which costs no pass: an estimate from above."""
         return self.trace()

@@ -298,8 +298,6 @@ class Sparse(Centered):
         """Whether there is a compiled product, and it takes indices of this type."""
         return "compiled" if compiled.product_of(self.X) else "scipy"
 
-    # -- costs -------------------------------------------------------------------------
-
     @property
     def decomposable(self) -> bool:  # type: ignore[override]
         """Only what is small, as it is made dense."""

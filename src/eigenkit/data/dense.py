@@ -252,8 +252,6 @@ class Dense(Centered):
         out -= self.delta if self.r is None else np.outer(self.r, self.delta)
         return out
 
-    # -- costs -------------------------------------------------------------------------
-
     def seconds_for_passes(self, k: int) -> float:
         """A pass reads all numbers once, or is limited by the multiplications."""
         n, d = self.shape

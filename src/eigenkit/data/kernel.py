@@ -149,8 +149,6 @@ class CenteredKernel(Data):
         """Whether the kernel cannot tell any two samples apart."""
         return largest(self.K) <= 16 * self.eps * self.size
 
-    # -- costs -------------------------------------------------------------------------
-
     def seconds_for_outer(self) -> float:
         """No cost: the kernel is already known, and features are never formed."""
         return 0.0

@@ -195,12 +195,12 @@ class Survey:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = self.mean + (other.total / total) * (other.mean - self.mean)
             squares = self.squares + other.squares
-        counts = self.n_rows + other.n_rows, self.n_stored + other.n_stored
+        n_rows, n_stored = self.n_rows + other.n_rows, self.n_stored + other.n_stored
         counted, is_sparse = self.counted and other.counted, self.is_sparse or other.is_sparse
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         columns = mean, squares, low, high, self.filled + other.filled
         about = is_sparse, self.squared_rows + other.squared_rows, max(self.eps, other.eps)
-        return Survey(*counts, total, counted, *columns, *about)
+        return Survey(n_rows, n_stored, total, counted, *columns, *about)
 
     @property
     def sizes(self) -> Array:

@@ -29,8 +29,8 @@ from eigenkit.shell import (
     check_count,
     take_parameters,
 )
-from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.deflation import rescaled, sparse_pair
+from eigenkit.solvers.spectral import Filter, correct, largest_covariances, predictive
 
 MODES = ("regression", "canonical")
 
