@@ -67,10 +67,8 @@ class Columns:
 
 
 class Blocked(Data):
-    """Rows in blocks (X, Y, weight), with the survey of them.
-
-    ``bare`` passes are for products that need no Y, which may be left unencoded there.
-    """
+    """Rows in blocks (X, Y, weight), with the survey of them; ``bare`` passes are for products that
+    need no Y, which may be left unencoded there."""
 
     has_rows = False
 
@@ -278,10 +276,8 @@ TALL = 4
 
 
 def _triangle(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array:
-    """[R T] with as many rows as it takes, and the products of [Z H] with itself.
-
-    ``live`` columns of Z are not zero; where they are independent, there is a fast way.
-    """
+    """[R T] with as many rows as it takes, and the products of [Z H] with itself; where the ``live``
+    columns of Z, which are not zero, are independent, there is a fast way."""
     if live.any() and (found := _by_products(passes, frame, H, live)) is not None:
         return found
     return np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)

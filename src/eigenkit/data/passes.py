@@ -70,11 +70,9 @@ class Steady(Passes):
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         value, marks = self.passes.run(_marked, function, *shared) or (None, Marks(()))
-        if not marks.complete:
-            return value
-        if self.seen:
+        if marks.complete and self.seen:
             self.seen[0].compare(marks)
-        else:
+        elif marks.complete:
             self.seen.append(marks)
         return value
 

@@ -48,10 +48,8 @@ class Problem:
         return self.labelled or self.pencil
 
     def judged(self, solution: Solution) -> Solution:
-        """With W'B W of the samples alone, for what is fitted on the scores.
-
-        With the penalty of a graph, scores would seem to spread more than they do.
-        """
+        """With W'B W of the samples alone, for what is fitted on the scores: with the penalty of a
+        graph, they would seem to spread more than they do."""
         if self.labelled is None:
             return solution
         gram = self.labelled.forms(self.labelled.Z.from_X(solution.W))[1]

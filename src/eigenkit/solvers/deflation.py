@@ -55,10 +55,8 @@ from eigenkit.solvers.lasso import Sparsity, settled_pair
 
 
 def rounding(square: float, d: int, trace: float) -> float:
-    """The square of the length that X r may have by the rounding of products with this trace.
-
-    ``square`` is r'r. The Gram matrix may have cost earlier loadings, on which r depends, digits.
-    """
+    """The square of the length that X r may have by the rounding of products with this trace, r'r
+    being ``square``: the Gram matrix may have cost the loadings on which r depends digits."""
     return float(max(ROUNDING * d, EPS / np.sqrt(DIFFERENCE)) ** 2) * trace * square
 
 
@@ -167,10 +165,8 @@ class Side:
         self.n, self.inner = 0, X.inner
 
     def rotate(self, w: Array, gaps: bool = False) -> Array:
-        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal.
-
-        With ``gaps`` they are not orthogonal, nor is p_j'r_j = 1: once is all there is.
-        """
+        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal. With
+        ``gaps`` they are not, nor is p_j'r_j = 1: once is all there is."""
         R, P = self.R[: self.n], self.P[: self.n]
         r = w - self.inner(P.T, w) @ R
         return np.asarray(r if gaps else r - self.inner(P.T, r) @ R)

@@ -57,10 +57,8 @@ Whitened = tuple[Array, np.ndarray, ToView]
 
 
 def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None) -> Solution:
-    """The k largest lambda (None: all positive ones) and W (D x k, in the units of X).
-
-    ``columns`` says which of Z are whose. W'D W = K I: scores have unit length on average.
-    """
+    """The k largest lambda (None: all positive ones) and W (D x k, in the units of X), W'D W = K I:
+    scores have unit length on average. ``columns`` says which of Z are whose."""
     tall = all(len(own) <= Z.shape[0] for own in columns) and fits(Z.shape[1])
     found, how = _by_factors(Z, columns, alphas) if tall else None, ("cholesky", "views are tall")
     if found is None:

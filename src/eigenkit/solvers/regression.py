@@ -65,10 +65,8 @@ class Directions:
         return Directions(self.problem, self.W[:, keep], BW)
 
     def errors(self, values: Array) -> tuple[float, float]:
-        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I.
-
-        B W is overwritten.
-        """
+        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I; B W is
+        overwritten."""
         Z, C = self.problem.Z, self.problem.C
         BW = self.problem.forms(self.W)[0] if self.BW is None else self.BW
         orthogonality = float(np.abs(Z.inner(self.W, BW) - np.eye(len(values))).max(initial=0.0))
@@ -166,12 +164,9 @@ class Regression:
         return self.settle(basis / np.sqrt(values)), values, basis
 
 
-# Solves problems that differ only in their ridge, with tol and max_iter; an entry is None where
-# the method gives up.
-Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
-
-
 # -- by factorization --------------------------------------------------------------------
+# A method solves problems that differ only in their ridge, with tol and max_iter; an entry is None
+# where it gives up.
 
 
 def cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
@@ -295,10 +290,8 @@ def _dual(problem: Pencil, K: Array) -> Regression | None:
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
-    """Iterative refinement with residuals from the data, where the Gram matrix has lost digits.
-
-    W starts with the relative error of the factor, and every step shrinks it by about as much.
-    """
+    """W with residuals from the data, where the Gram matrix has lost digits: it starts with the
+    relative error of the factor, and every step shrinks that by about as much."""
     last = 1.0
     for _ in range(20):
         step = factor.solve(residual(W))

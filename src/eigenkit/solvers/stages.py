@@ -48,16 +48,7 @@ from eigenkit.numerics.tolerances import EPS, RANK_TOL, TINY
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.coordinates import leading, narrowed, reduced
 from eigenkit.solvers.krylov import cg, lsqr
-from eigenkit.solvers.regression import (
-    Directions,
-    Method,
-    Regression,
-    Solved,
-    Span,
-    cholesky,
-    dual_cholesky,
-    svd,
-)
+from eigenkit.solvers.regression import Directions, Regression, Span, cholesky, dual_cholesky, svd
 
 # Conjugate gradients hardly ever take fewer iterations than this.
 FEW = 8
@@ -74,7 +65,7 @@ GUARD = 10
 SOLVERS = ("auto", "two_stage", "direct")
 
 # The methods of stage one.
-REGRESSIONS: dict[str, Method] = {"cholesky": cholesky, "dual_cholesky": dual_cholesky, "svd": svd}
+REGRESSIONS = {"cholesky": cholesky, "dual_cholesky": dual_cholesky, "svd": svd}
 REGRESSIONS |= {"cg": cg, "lsqr": lsqr}
 
 # With a direct method, a residual above this means that half of the digits are lost.
@@ -175,10 +166,8 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
 def _by_others(
     problem: Pencil, answer: Regression | None, choice: Choice, settings: Settings
 ) -> tuple[Regression, str, str]:
-    """What other methods find where the chosen one gave up (None) or did not converge, and why.
-
-    One that the user asked for is kept even if it stops early; a warning says so.
-    """
+    """What other methods find where the chosen one gave up (None) or did not converge, and why; one
+    that the user asked for is kept even if it stops early, with a warning."""
     name, reason = choice.regression, choice.reason
     factorizations = {other: cost for other, cost in choice.costs.items() if other != "cg"}
     others = ["svd" if problem.Z.decomposable else "lsqr"]
@@ -201,7 +190,7 @@ def _by_others(
     return answer, name, reason
 
 
-def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
+def rayleigh_ritz(span: Span, values: Array, basis: Array) -> tuple[Span, Array, Array]:
     """The components on the span of W; as they are where W'B W is unknown, I, or singular."""
     square = span.square
     if square is None or np.all(np.abs(square - np.eye(len(square))) < NOTHING_LEFT):
