@@ -276,11 +276,12 @@ TALL = 4
 
 
 def _triangle(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array:
-    """[R T] with as many rows as it takes, and the products of [Z H] with itself; where the ``live``
-    columns of Z, which are not zero, are independent, there is a fast way."""
-    if live.any() and (found := _by_products(passes, frame, H, live)) is not None:
-        return found
-    return np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)
+    """[R T] with as many rows as it takes, and the products of [Z H] with itself; where its
+    ``live`` columns, which are not zero, are independent, there is a fast way."""
+    found = _by_products(passes, frame, H, live) if live.any() else None
+    if found is None:
+        found = passes.run(_stacked, frame, H, len(live) + H.shape[1]).R
+    return np.asarray(found)
 
 
 def _by_products(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array | None:

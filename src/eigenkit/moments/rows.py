@@ -30,10 +30,8 @@ WORTH_KEEPING = 0.9
 
 @dataclass(frozen=True)
 class Problem:
-    """A pencil together with what an estimator keeps of the data.
-
-    ``labelled`` is the pencil of the samples that have labels, where Z holds more than these.
-    """
+    """A pencil together with what an estimator keeps of the data; ``labelled`` is the pencil of the
+    samples that have labels, where Z holds more than these."""
 
     pencil: Pencil
     labels: Labels

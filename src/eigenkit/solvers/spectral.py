@@ -300,8 +300,8 @@ class Filter:
 
 
 def correct(X: Data, W: Array, YC: Array, off: float, wanted: int) -> Filter:
-    """Up to ``wanted`` orthogonal components; fewer where X holds no more. Rounding of X'Y has moved
-    W ``off`` the span it should have, as a share of its length."""
+    """Up to ``wanted`` orthogonal components; fewer where X holds no more. Rounding of X'Y moved W
+    ``off`` the span it should have, as a share of its length."""
     F, G = Filter(), linalg.graded_svd(YC)[0]
     for _ in range(min(wanted, len(W) - W.shape[1])):
         R = F.apply(W)
