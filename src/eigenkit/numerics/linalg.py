@@ -186,8 +186,8 @@ def triangular_factor(A: Array) -> Array:
 
 
 def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
-    """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``; units do
-    not decide what counts as rank, columns of a length up to ``grain`` are rounding."""
+    """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``; units
+    do not decide what counts as rank, columns of a length up to ``grain`` are rounding."""
     scale = power_of_two(_lengths(factor))
     s, Vt = _right_singular(factor, scale, grain)
     return np.asarray((Vt / s[:, None]).T / scale[:, None])

@@ -125,6 +125,6 @@ def along(V: Any, lengths: Any) -> Any:
 
 
 def above_rounding(values: Any, *sizes: int) -> Any:
-    """Which singular values (or eigenvalues) of a matrix of these sizes are not rounding, by LAPACK's
-    bound: they are known to EPS times the largest, times the larger size."""
+    """Which singular values (or eigenvalues) of a matrix of these sizes are not rounding, by the
+    bound of LAPACK: they are known to EPS times the largest, times the larger size."""
     return values > values.max(initial=0.0) * EPS * max(sizes)

@@ -312,8 +312,8 @@ FindPair = Callable[[Array, int], tuple[Array, Array, float, int, bool]]
 def decompose(
     cross: CrossProducts, n_components: int, deflation: str, find: FindPair | None = None
 ) -> Components:
-    """Take up to ``n_components`` components; fewer where nothing is left but rounding. The pairs of
-    weights that ``find`` gives are kept as they are; by default these are singular."""
+    """Take up to ``n_components`` components; fewer where nothing is left but rounding. The pairs
+    of weights that ``find`` gives are kept as they are; by default these are singular."""
     state, values, n_iter, converged = _State(cross, n_components, deflation), [], [], True
     with cross.X.threads if cross.gram is None else blas_threads(len(cross.xy)):
         for i in range(n_components):
