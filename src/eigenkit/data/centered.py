@@ -89,7 +89,7 @@ class Centered(Data):
         self.n_samples = X.shape[0] if n_samples is None else n_samples
         self.center = center
         self.weight, self.r = weight, None if weight is None else np.sqrt(weight)
-        self.one = matrices.one_sample(weight)
+        self.one = 1.0 if weight is None else matrices.one_sample(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
         self.eps = precision(X)
         self._grain: Array | None = None

@@ -49,7 +49,7 @@ class CenteredKernel(Data):
         self.shape = (n, n)
         self.n_samples = n
         self.weight, self.r = weight, None if weight is None else np.sqrt(weight)
-        self.one = one_sample(weight)
+        self.one = 1.0 if weight is None else one_sample(weight)
         self.total = float(n if weight is None else weight.sum())
         self.constant = np.zeros(n, dtype=bool)
         size = largest(K)

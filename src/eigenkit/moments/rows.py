@@ -118,7 +118,7 @@ class Rows:
     @property
     def counted(self) -> bool:
         """Whether the weights, before anything faded, are integers and count repetitions."""
-        return one_sample(self.weight) == 1.0
+        return self.weight is None or one_sample(self.weight) == 1.0
 
     @property
     def count(self) -> float:
@@ -195,10 +195,10 @@ class Rows:
         return Rows(X, np.vstack([self.Y, other.Y]), weight, fade)
 
     def fades(self) -> Array:
-        return np.ones(self.n_rows) if self.fade is None else self.fade
+        return np.ones(self.X.shape[0]) if self.fade is None else self.fade
 
     def weights(self) -> Array:
-        return np.ones(self.n_rows) if self.weight is None else self.weight
+        return np.ones(self.X.shape[0]) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
