@@ -222,8 +222,8 @@ def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = Non
 def regec_with_diagonals(
     grams: Sequence[Array], alpha: float, weight: Array | None = None
 ) -> Planes:
-    """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c; what
-    is the coefficient of ``weight`` equal columns costs that much less."""
+    """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c; the
+    coefficient of a column that stands for ``weight`` equal ones costs that much less."""
     share = 1.0 if weight is None else 1.0 / weight
     # A column that is zero for all samples decides nothing: any ridge keeps it out.
     unseen = np.sum([G.diagonal() for G in grams], axis=0) == 0
