@@ -290,7 +290,7 @@ def _dual(problem: Pencil, K: Array) -> Regression | None:
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
-    """W refined step by step with residuals from the data, where the Gram matrix has lost digits: it
+    """W refined in steps with residuals from the data, where the Gram matrix has lost digits: it
     starts with the relative error of the factor, and every step shrinks that by about as much."""
     last = 1.0
     for _ in range(20):
