@@ -30,7 +30,7 @@ def reached(module: str) -> set[str]:
         name = waiting.pop()
         if name not in found and not name.startswith(SHOWING):
             found.add(name)
-            waiting += _imports(_text(name))
+            waiting += _imports(name, _text(name))
     return found
 
 
@@ -44,17 +44,19 @@ def _text(module: str) -> str:
 
 
 @cache
-def _imports(text: str) -> list[str]:
-    return [name for node in ast.walk(ast.parse(text)) for name in _named(node)]
+def _imports(module: str, text: str) -> list[str]:
+    return [name for node in ast.walk(ast.parse(text)) for name in _named(node, module)]
 
 
-def _named(node: ast.AST) -> list[str]:
+def _named(node: ast.AST, module: str) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names if _ours(alias.name)]
-    if isinstance(node, ast.ImportFrom) and _ours(node.module or ""):
+    if isinstance(node, ast.ImportFrom):
+        # Only the stub of a package names modules relative to itself.
+        source = f"{module}.{node.module}" if node.level else str(node.module)
         # A name is a module of that package, or something that the package itself defines.
-        inner = [f"{node.module}.{alias.name}" for alias in node.names]
-        return [name if _is_module(name) else str(node.module) for name in inner]
+        inner = [f"{source}.{alias.name}" for alias in node.names if _ours(source)]
+        return [name if _is_module(name) else source for name in inner]
     return []
 
 

@@ -32,10 +32,9 @@ from eigenkit.solvers import (
     regression,
     solve,
 )
-from eigenkit.solvers.covariance import covariance_axes, largest_covariances
 from eigenkit.solvers.deflation import Components, CrossProducts, decompose
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
-from eigenkit.solvers.spectral import principal
+from eigenkit.solvers.spectral import covariance_axes, largest_covariances, principal
 from eigenkit.targets import TARGETS, Labels
 
 # -- products for partial least squares ----------------------------------------------------

@@ -16,10 +16,10 @@ from eigenkit.numerics.linalg import plus_product
 from eigenkit.numerics.tolerances import EPS
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Settings, coordinates, solve, spectral
-from eigenkit.solvers.covariance import covariance_axes
 from eigenkit.solvers.krylov import block_cg
 from eigenkit.solvers.least_squares import targets
 from eigenkit.solvers.regression import _refined
+from eigenkit.solvers.spectral import covariance_axes
 
 
 @pytest.mark.parametrize("inner", [0, 1, 2])

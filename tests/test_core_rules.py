@@ -42,11 +42,11 @@ from eigenkit.solvers import (
     spectral,
 )
 from eigenkit.solvers import lasso as lasso_module
-from eigenkit.solvers.covariance import correct
 from eigenkit.solvers.deflation import CrossProducts
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.regression import Regression
 from eigenkit.solvers.sparse_pairs import Request, View
+from eigenkit.solvers.spectral import correct
 from eigenkit.solvers.stages import choose
 
 

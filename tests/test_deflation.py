@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from eigenkit.data import Centered, Rescaled
-from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.deflation import (
     DEFLATIONS,
     decompose,
@@ -18,6 +17,7 @@ from eigenkit.solvers.deflation import (
     rescaled,
 )
 from eigenkit.solvers.nipals import nipals, skip_missing_scores
+from eigenkit.solvers.spectral import largest_covariances
 
 
 def _dense(n, d, k, seed=0):

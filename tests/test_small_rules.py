@@ -31,11 +31,11 @@ from eigenkit.numerics.threads import PARTS, SMALL, in_parts, threads_for
 from eigenkit.numerics.tolerances import DIFFERENCE, EPS, ROUNDING
 from eigenkit.solvers import component_cv, kernel_weights, planes, sparse_latent
 from eigenkit.solvers import sparse_pairs as pairs
-from eigenkit.solvers.covariance import singular_pairs
 from eigenkit.solvers.deflation import rounding
 from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.sparse_latent import Run, search
 from eigenkit.solvers.sparse_pairs import View
+from eigenkit.solvers.spectral import singular_pairs
 from eigenkit.solvers.two_views import SingularView, closed_form
 from eigenkit.targets import TARGETS
 

@@ -14,7 +14,6 @@ from eigenkit.data import Centered, Data
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import coordinates, kernel_weights, stages
-from eigenkit.solvers.covariance import Filter, correct
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
 from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
@@ -23,6 +22,7 @@ from eigenkit.solvers.multiview import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
 from eigenkit.solvers.regression import Directions, reductions
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
+from eigenkit.solvers.spectral import Filter, correct
 
 
 def _spd(rng, n, condition=100.0):

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import scaled, sum_of_squares
+from eigenkit.data.matrices import scaled, sum_of_squares
 from eigenkit.numerics.linalg import Array, ratio, symmetric_whitener
 from eigenkit.numerics.tolerances import EPS, grain
 
@@ -99,7 +99,6 @@ class Target:
         return self.local is _as_it_is
 
     def rows(self, Y: Any, labels: Labels) -> Any:
-        """The rows of H."""
         return self.finish(self.local(Y, labels.weight), labels)
 
 

@@ -19,7 +19,6 @@ from eigenkit.data.matrices import (
     centered_columns,
     check_finite,
     check_size,
-    column_sums,
     constant_columns,
     largest,
     one_sample,
@@ -29,7 +28,6 @@ from eigenkit.data.matrices import (
     sparse_labels,
     sparse_product,
     stored,
-    sum_of_squares,
 )
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import Data, SparseTarget, Targets
@@ -57,7 +55,6 @@ __all__ = [
     "centered_columns",
     "check_finite",
     "check_size",
-    "column_sums",
     "constant_columns",
     "correlations",
     "largest",
@@ -68,6 +65,5 @@ __all__ = [
     "sparse_labels",
     "sparse_product",
     "stored",
-    "sum_of_squares",
     "survey_of",
 ]

@@ -16,18 +16,9 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
+from eigenkit.data import matrices
 from eigenkit.data.centered import Centered
-from eigenkit.data.matrices import (
-    BLOCK_BYTES,
-    FULL,
-    add_transposed,
-    as_dense,
-    moved,
-    row_slices,
-    scaled,
-    shifted,
-    sparse_product,
-)
+from eigenkit.data.matrices import BLOCK_BYTES, row_slices
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import Data, Targets
 from eigenkit.numerics import compiled
@@ -53,12 +44,12 @@ class Frame:
             r = None if weight is None else np.sqrt(weight)
             if sparse.issparse(X):
                 P = X.astype(np.float64, copy=False)
-                P = P if self.shift is None else shifted(P, self.shift)
-                yield scaled(P, columns=self.m), Y, r
+                P = P if self.shift is None else matrices.shifted(P, self.shift)
+                yield matrices.scaled(P, columns=self.m), Y, r
                 continue
             as_floats = np.asarray if self.shift is None and self.m is None else np.array
             for rows in row_slices(X.shape, BLOCK_BYTES):
-                P = moved(as_floats(X[rows], dtype=np.float64), self.shift, self.m)
+                P = matrices.moved(as_floats(X[rows], dtype=np.float64), self.shift, self.m)
                 yield P, Y[rows], None if r is None else r[rows]
 
 
@@ -76,10 +67,8 @@ class Columns:
 
 
 class Blocked(Data):
-    """Rows in blocks (X, Y, weight), with the survey of them.
-
-    ``bare`` passes are for products that need no Y, which may be left unencoded there.
-    """
+    """Rows in blocks (X, Y, weight), with the survey of them; ``bare`` passes are for products that
+    need no Y, which may be left unencoded there."""
 
     has_rows = False
 
@@ -103,8 +92,8 @@ class Blocked(Data):
     def _tame_offset(self) -> None:
         """As the kinds in memory do: shift what is far from zero, find what is constant."""
         s = self.survey  # in the units of Z
-        far = s.total * s.mean * s.mean >= FULL * s.squares
-        far &= s.filled > FULL * s.total  # in dense rows all columns are
+        far = s.total * s.mean * s.mean >= matrices.FULL * s.squares
+        far &= s.filled > matrices.FULL * s.total  # in dense rows all columns are
         constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
         self.constant, unit = constant, 1.0 if self.m is None else self.m
         mean, shift, drift = s.mean, np.where(far, s.mean, 0.0), np.zeros_like(s.mean)
@@ -120,14 +109,12 @@ class Blocked(Data):
         self.frame = replace(frame, m=self.m, delta=delta)
 
     def column_squares(self) -> Array:
-        """The diagonal of Z'Z."""
         squares = np.where(self.constant, 0.0, self.survey.squares)
         if self.frame.shift is not None:
             squares = self.bare.run(_squares, self.frame)
         return np.asarray(np.maximum(squares - self.total * self.frame.delta**2, 0.0))
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths of columns of Z that rounding of the input alone can produce."""
         given = np.where(self.constant, 0.0, self.survey.squares)
         return np.asarray(grain(given, self.n_samples, self.eps))
 
@@ -167,13 +154,11 @@ class Blocked(Data):
         return float(squares.sum() - sums @ sums / self.total)
 
     def gram(self) -> Array:
-        """Z'Z."""
         G = fill_upper(self.bare.run(_gram, self.frame))
         G -= np.outer(self.total * self.frame.delta, self.frame.delta)
         return G
 
     def compress(self, H: Any = None) -> tuple[Data, Any]:
-        """Fewer rows with the same Z'Z, Z'H and H'H."""
         H = Targets(lambda Y: np.empty((len(Y), 0)), (self.shape[0], 0)) if H is None else H
         d, k = self.shape[1], H.shape[1]
         if not fits(d + k):
@@ -193,11 +178,8 @@ class Blocked(Data):
     matmat = outer = toarray = _refuse  # type: ignore[assignment]
 
     def in_one_unit(self) -> Blocked:
-        """The same data with one factor for all columns."""
         given = self.passes, self._in_units_of_X
         return self if np.ndim(self.unit) == 0 else Blocked(*given, one_unit=True, bare=self.bare)
-
-    # -- costs -------------------------------------------------------------------------
 
     def spectral_norm_squared(self) -> float:
         """The sum of all eigenvalues, which costs no pass: an estimate from above."""
@@ -210,7 +192,6 @@ class Blocked(Data):
         return 2 * stored * max(1 / READ_RATE, k / rate)
 
     def seconds_for_gram(self) -> float:
-        """Squares of what is stored in the rows."""
         return self.survey.squared_rows / (SPARSE_RATE if self.survey.is_sparse else DENSE_RATE)
 
 
@@ -220,11 +201,7 @@ class Blocked(Data):
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
     total = np.zeros_like(frame.delta)
     for P, _, r in frame.pieces(blocks):
-        P = scaled(P, rows=r)
-        if sparse.issparse(P):
-            total += np.bincount(P.indices, P.data * P.data, len(total))
-        else:
-            total += np.einsum("ij,ij->j", P, P)
+        total += matrices.sum_of_squares(matrices.scaled(P, rows=r))
     return total
 
 
@@ -239,12 +216,12 @@ def _gradient(
         given = V, offset, r, slope, drift, square
         if H is None and sparse.issparse(P) and compiled.add_gradient(P, *given):
             continue
-        ZV = sparse_product(P, V) if sparse.issparse(P) else P @ V
+        ZV = matrices.sparse_product(P, V) if sparse.issparse(P) else P @ V
         ZV -= offset
-        ZV = scaled(ZV, r)
+        ZV = matrices.scaled(ZV, r)
         square += ZV.T @ ZV
-        gap = scaled(ZV if H is None else ZV - scaled(H.of(Y), r), r)
-        add_transposed(slope, P, gap)
+        gap = matrices.scaled(ZV if H is None else ZV - matrices.scaled(H.of(Y), r), r)
+        matrices.add_transposed(slope, P, gap)
         drift += gap.sum(axis=0)
     # A view: sent to another process, it leaves the columns of padding behind.
     return slope[:, : columns.V.shape[1]], drift, square
@@ -254,8 +231,8 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
     k = H.shape[1]
     slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
     for P, Y, r in frame.pieces(blocks):
-        U = scaled(H.of(Y), None if r is None else r * r)
-        add_transposed(slope, P, U)
+        U = matrices.scaled(H.of(Y), None if r is None else r * r)
+        matrices.add_transposed(slope, P, U)
         drift += U.sum(axis=0)
     return slope, drift
 
@@ -265,7 +242,7 @@ def _within(blocks: Iterable[Block], H: Targets, diagonal: bool) -> tuple[Array,
     squares, sums = np.zeros(k if diagonal else (k, k)), np.zeros(k)
     for _, Y, weight in blocks:
         rows = H.of(Y)
-        weighted = scaled(rows, weight)
+        weighted = matrices.scaled(rows, weight)
         squares += np.sum(rows * weighted, axis=0) if diagonal else rows.T @ weighted
         sums += weighted.sum(axis=0)
     return squares, sums
@@ -276,7 +253,7 @@ def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
     d = len(frame.delta)
     G = np.zeros((d, d))
     for P, _, r in frame.pieces(blocks):
-        P = scaled(P, rows=r)
+        P = matrices.scaled(P, rows=r)
         if not sparse.issparse(P):
             add_gram(G, P)
             continue
@@ -299,13 +276,12 @@ TALL = 4
 
 
 def _triangle(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array:
-    """[R T] with as many rows as it takes, and the products of [Z H] with itself.
-
-    ``live`` columns of Z are not zero; where they are independent, there is a fast way.
-    """
-    if live.any() and (found := _by_products(passes, frame, H, live)) is not None:
-        return found
-    return np.asarray(passes.run(_stacked, frame, H, len(live) + H.shape[1]).R)
+    """[R T] with as many rows as it takes, and the products of [Z H] with itself; where its
+    ``live`` columns, which are not zero, are independent, there is a fast way."""
+    found = _by_products(passes, frame, H, live) if live.any() else None
+    if found is None:
+        found = passes.run(_stacked, frame, H, len(live) + H.shape[1]).R
+    return np.asarray(found)
 
 
 def _by_products(passes: Passes, frame: Frame, H: Targets, live: np.ndarray) -> Array | None:
@@ -340,7 +316,7 @@ def _joint(blocks: Iterable[Block], frame: Frame, H: Targets) -> Iterator[Array]
     """Dense rows of [Z H]."""
     for P, Y, r in frame.pieces(blocks):
         for rows in row_slices(P.shape, 2**25):
-            joint = np.hstack([as_dense(P[rows]) - frame.delta, H.of(Y[rows])])
+            joint = np.hstack([matrices.as_dense(P[rows]) - frame.delta, H.of(Y[rows])])
             yield joint if r is None else joint * r[rows, None]
 
 

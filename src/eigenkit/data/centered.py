@@ -29,18 +29,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.matrices import (
-    FULL,
-    SAFE_RANGE,
-    SparseRows,
-    as_dense,
-    centered_columns,
-    check_finite,
-    column_sums,
-    one_sample,
-    scaled,
-    shifted,
-)
+from eigenkit.data import matrices
 from eigenkit.data.protocol import Data, SparseTarget
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import BLOCK_RATE, SPARSE_RATE, may_be_dense
@@ -100,7 +89,7 @@ class Centered(Data):
         self.n_samples = X.shape[0] if n_samples is None else n_samples
         self.center = center
         self.weight, self.r = weight, None if weight is None else np.sqrt(weight)
-        self.one = 1.0 if weight is None else one_sample(weight)
+        self.one = 1.0 if weight is None else matrices.one_sample(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
         self.eps = precision(X)
         self._grain: Array | None = None
@@ -110,9 +99,9 @@ class Centered(Data):
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
         if not np.all(np.isfinite(self.mean)):
-            check_finite("X", self.X)
+            matrices.check_finite("X", self.X)
         one_unit = one_unit or X.shape[0] <= X.shape[1]
-        safe = self._within(*SAFE_RANGE)
+        safe = self._within(*matrices.SAFE_RANGE)
         if not safe and self._find_unit(self._column_sizes(), one_unit) and center:
             self.mean = self._mean() / self.units  # sums of X as it is may have overflown
         if center:
@@ -133,7 +122,6 @@ class Centered(Data):
         return Z
 
     def grain(self, squares: Array | None = None) -> Array:
-        """The lengths of columns of Z that rounding of the input alone can produce."""
         if self._grain is None:
             squares = self.column_squares() if squares is None else squares
             mean = self.to_X(np.where(self.constant, 0.0, self.mean))
@@ -144,16 +132,14 @@ class Centered(Data):
     # -- units and weights -------------------------------------------------------------
 
     def in_one_unit(self) -> Centered:
-        """The same data with one factor for all columns, for where their units matter."""
         return self if np.ndim(self.unit) == 0 else self._again(self.X, self.mean, one_unit=True)
 
     def original(self) -> tuple[Any, bool]:
-        """X in float64 as it was given, and whether to centre it: for other libraries."""
         return self.X.astype(np.float64, copy=False), self.center
 
     def rows(self, X: Any) -> Array:
         """Other rows of X as unweighted rows of Z, as a dense matrix."""
-        dense = as_dense(X) - self.mean
+        dense = matrices.as_dense(X) - self.mean
         return np.asarray(dense if self.m is None else dense * self.m)
 
     def columns(self, index: np.ndarray) -> Centered:
@@ -201,8 +187,8 @@ class Sparse(Centered):
     threads = one_blas_thread
 
     @cached_property
-    def _rows(self) -> SparseRows:
-        return SparseRows(self.X)
+    def _rows(self) -> matrices.SparseRows:
+        return matrices.SparseRows(self.X)
 
     def original(self) -> tuple[Any, bool]:
         """X with 32-bit indices, which is all that foreign solvers take."""
@@ -220,7 +206,8 @@ class Sparse(Centered):
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:
-        return column_sums(scaled(self.X, columns=self.m), self.weight) / self.total
+        X = matrices.scaled(self.X, columns=self.m)
+        return matrices.column_sums(X, self.weight) / self.total
 
     def _within(self, low: float, high: float) -> bool:
         sizes = np.abs(self.X.data)
@@ -228,40 +215,38 @@ class Sparse(Centered):
         return bool(fine)
 
     def _column_sizes(self) -> Array:
-        return as_dense(abs(self.X).max(axis=0)).ravel()
+        return matrices.as_dense(abs(self.X).max(axis=0)).ravel()
 
     def _tame_offset(self) -> None:
         X, d = self.X, self.shape[1]
         w = None if self.weight is None else np.repeat(self.weight, np.diff(X.indptr))
         count = np.bincount(X.indices, minlength=d)
         share = (count if w is None else np.bincount(X.indices, w, d)) / self.total
-        far = np.flatnonzero(share > FULL)
+        far = np.flatnonzero(share > matrices.FULL)
         if len(far):  # of these, those with means that dwarf their spread
             mean = self.to_X(self.mean)
-            squares = scaled(X, columns=self.m).data ** 2
+            squares = matrices.scaled(X, columns=self.m).data ** 2
             squares = np.bincount(X.indices, squares if w is None else squares * w, d)
-            far = far[(self.total * mean * mean >= FULL * squares)[far]]
+            far = far[(self.total * mean * mean >= matrices.FULL * squares)[far]]
         self.constant = count == 0
         if len(far):
             self.shift = np.zeros(d)
             self.shift[far] = self.mean[far]
-            self.X = shifted(X, self.shift)
+            self.X = matrices.shifted(X, self.shift)
             left = self.X[:, far]
             self.drift = self.mean.copy()
-            self.drift[far] = column_sums(left, self.weight) / self.total
+            self.drift[far] = matrices.column_sums(left, self.weight) / self.total
             self.mean[far] += self.drift[far]
-            spread = as_dense(left.max(axis=0) - left.min(axis=0)).ravel()
+            spread = matrices.as_dense(left.max(axis=0) - left.min(axis=0)).ravel()
             self.constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
 
     # -- the products ------------------------------------------------------------------
 
     def matmat(self, V: Array) -> Array:
-        """Z V."""
         U = self.weighted(self._rows @ self.to_X(V))
         return self._project(U, out=U)
 
     def rmatmat(self, U: Array) -> Array:
-        """Z'U."""
         return self.to_X(self._rows.T @ self.weighted(self._project(U)))
 
     def _sparse_cross(self, H: Any) -> Array:
@@ -289,20 +274,17 @@ class Sparse(Centered):
         P = self._weighted_rows()
         return P.product(P.T.X), P.X @ self.delta
 
-    def _weighted_rows(self) -> SparseRows:
+    def _weighted_rows(self) -> matrices.SparseRows:
         """P."""
         if self.weight is None and self.m is None:
             return self._rows
-        return SparseRows(scaled(self.X, self.r, self.m))
+        return matrices.SparseRows(matrices.scaled(self.X, self.r, self.m))
 
     def column_squares(self) -> Array:
-        """The diagonal of Z'Z."""
-        P = self._weighted_rows().X
-        sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
+        sums = matrices.sum_of_squares(self._weighted_rows().X)
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
-        """Z; the caller has checked that it fits."""
         dense = self.X.toarray() - (self.mean if self.shift is None else self.drift)
         return self.weighted(dense if self.m is None else dense * self.m)
 
@@ -315,8 +297,6 @@ class Sparse(Centered):
     def products(self) -> str:  # type: ignore[override]
         """Whether there is a compiled product, and it takes indices of this type."""
         return "compiled" if compiled.product_of(self.X) else "scipy"
-
-    # -- costs -------------------------------------------------------------------------
 
     @property
     def decomposable(self) -> bool:  # type: ignore[override]
@@ -344,5 +324,5 @@ def correlations(X: Any, T: Array, weight: Array | None = None) -> Array:
     squares = Z.column_squares()
     size = np.sqrt(squares)
     size[size <= Z.grain(squares)] = 0.0
-    U = Z.weighted(centered_columns(T, weight)[1])
+    U = Z.weighted(matrices.centered_columns(T, weight)[1])
     return ratio(Z.rmatmat(U), np.outer(size, np.linalg.norm(U, axis=0)))

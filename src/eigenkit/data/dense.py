@@ -12,16 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import matrices
 from eigenkit.data.centered import Centered
-from eigenkit.data.matrices import (
-    BLOCK_BYTES,
-    FULL,
-    SparseRows,
-    add_transposed,
-    moved,
-    row_slices,
-    sum_of_squares,
-)
+from eigenkit.data.matrices import BLOCK_BYTES, moved
 from eigenkit.numerics import compiled
 from eigenkit.numerics.costs import DENSE_RATE, READ_RATE
 from eigenkit.numerics.linalg import Array
@@ -81,7 +74,7 @@ class Dense(Centered):
                 # Sums of sums, added in pairs: one long sum would lose digits of a far mean.
                 parts = [np.ones(len(part)) @ part for part in np.array_split(P, len(P) // 64 + 1)]
                 total = np.ascontiguousarray(np.transpose(parts)).sum(axis=1)
-                squares = sum_of_squares(P)
+                squares = matrices.sum_of_squares(P)
             return total if self.weight is None else self.weight[rows] @ P, squares
 
     def _within(self, low: float, high: float) -> bool:
@@ -91,10 +84,11 @@ class Dense(Centered):
     def _squares(self) -> Array:
         """sum(x^2) of every column of P without weights, infinite where it overflows."""
         with np.errstate(over="ignore", under="ignore"):
-            return sum_of_squares(np.asarray(self.X))
+            return matrices.sum_of_squares(np.asarray(self.X))
 
     def _weighted_squares(self) -> Array:
-        return sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
+        blocks = self._blocks(weighted=True)
+        return sum((matrices.sum_of_squares(P) for _, P in blocks), np.zeros(1))
 
     def _column_sizes(self) -> Array:
         size = np.zeros(self.shape[1])
@@ -105,7 +99,7 @@ class Dense(Centered):
     def _tame_offset(self) -> None:
         squares = self._squares if self.weight is None else self._weighted_squares()
         mean = self.to_X(self.mean)
-        if np.all(self.total * mean * mean < FULL * squares):
+        if np.all(self.total * mean * mean < matrices.FULL * squares):
             return
         self.shift = self.mean
         # The shift is a rounded sum, so what is constant shows in differences, not in sizes.
@@ -201,14 +195,14 @@ class Dense(Centered):
         def row_by_row(part: slice) -> Array:
             product = np.zeros((k, d))
             for rows, P in self._blocks(part, CACHE_BYTES):
-                add_transposed(product, S, P - self.delta, rows)
+                matrices.add_transposed(product, S, P - self.delta, rows)
             return product
 
         if 8 * k * d <= CACHE_BYTES:
             return np.asarray(tree_sum(thread_map(row_by_row, parts_of(*self.shape, k)))).T
         product = np.zeros((k, d))
         for rows, P in self._blocks(size=BLOCK_BYTES):
-            product += SparseRows(S[rows].T.tocsr()) @ (P - self.delta)
+            product += matrices.SparseRows(S[rows].T.tocsr()) @ (P - self.delta)
         return product.T
 
     def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
@@ -239,7 +233,7 @@ class Dense(Centered):
     def _plain_outer(self) -> tuple[Array, Array]:
         n, d = self.shape
         K, q = np.zeros((n, n)), np.zeros(n)
-        for columns in row_slices((d, n), 4 * BLOCK_BYTES):
+        for columns in matrices.row_slices((d, n), 4 * BLOCK_BYTES):
             P = moved(np.array(self.X[:, columns], dtype=np.float64), self.shift, self.m, columns)
             P = self.weighted(P)
             K += P @ P.T
@@ -247,20 +241,16 @@ class Dense(Centered):
         return K, q
 
     def column_squares(self) -> Array:
-        """The diagonal of Z'Z."""
         plain = self.shift is None and self.m is None and self.r is None
         sums = self._squares if plain else self._weighted_squares()
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
-        """Z; the caller has checked that it fits."""
         out = np.empty(self.shape)
         for rows, P in self._blocks(weighted=True):
             out[rows] = P
         out -= self.delta if self.r is None else np.outer(self.r, self.delta)
         return out
-
-    # -- costs -------------------------------------------------------------------------
 
     def seconds_for_passes(self, k: int) -> float:
         """A pass reads all numbers once, or is limited by the multiplications."""
@@ -268,12 +258,10 @@ class Dense(Centered):
         return 2 * n * d * max(1 / READ_RATE, k / DENSE_RATE)
 
     def seconds_for_gram(self) -> float:
-        """n d^2 multiplications."""
         n, d = self.shape
         return float(n) * d * d / DENSE_RATE
 
     def seconds_for_outer(self) -> float:
-        """n^2 d multiplications."""
         n, d = self.shape
         return float(n) * n * d / DENSE_RATE
 

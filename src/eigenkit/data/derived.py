@@ -53,15 +53,12 @@ class Rescaled(Data):
         return Rescaled(Z, self.squares, self.factor * self.Z.units / Z.units, self.std, self.unit)
 
     def matmat(self, V: Array) -> Array:
-        """Z diag(factor) V."""
         return self.Z.matmat(self._scaled(V))
 
     def rmatmat(self, U: Array) -> Array:
-        """diag(factor) Z'U."""
         return self._scaled(self.Z.rmatmat(U))
 
     def cross(self, H: Any) -> Array:
-        """diag(factor) Z'H for a target."""
         return self._scaled(self.Z.cross(H))
 
     def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
@@ -70,27 +67,21 @@ class Rescaled(Data):
         return self._scaled(slope), square
 
     def gram(self) -> Array:
-        """diag(factor) Z'Z diag(factor)."""
         return np.asarray(self.Z.gram() * np.outer(self.factor, self.factor))
 
     def column_squares(self) -> Array:
-        """The diagonal of the Gram matrix."""
         return np.asarray(self.squares * self.factor**2)
 
     def toarray(self) -> Array:
-        """Z diag(factor) as a dense matrix."""
         return self.Z.toarray() * self.factor
 
     def to_X(self, W: Array) -> Array:
-        """Directions of X: those of Z are diag(factor) W."""
         return self.Z.to_X(self._scaled(W))
 
     def grain(self, squares: Array | None = None) -> Array:
-        """That of Z, times the factors."""
         return np.asarray(self.Z.grain() * self.factor)
 
     def _scaled(self, V: Array) -> Array:
-        """diag(factor) V."""
         return V * self.factor[:, None]
 
 
@@ -149,7 +140,6 @@ class Linked(Data):
         return _by_columns(self.dual_normal, self.shape[0])
 
     def toarray(self) -> Array:
-        """The rows; the caller has checked that they fit."""
         return self.matmat(np.eye(self.shape[1]))
 
     def original(self) -> tuple[Any, bool]:

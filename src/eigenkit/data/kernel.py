@@ -73,15 +73,12 @@ class CenteredKernel(Data):
     # -- products ----------------------------------------------------------------------
 
     def matmat(self, V: Array) -> Array:
-        """Kc V."""
         return np.asarray(self.K @ V)
 
     def rmatmat(self, U: Array) -> Array:
-        """The direction Z'U, by its dual coefficients."""
         return U
 
     def inner(self, V: Array, W: Array) -> Array:
-        """V'Kc W."""
         return np.asarray(self._dual(V).T @ self.matmat(W))
 
     def _dual(self, V: Array) -> Array:
@@ -93,7 +90,6 @@ class CenteredKernel(Data):
         return float(np.linalg.norm(self.matmat(V)))
 
     def outer(self) -> Array:
-        """Kc."""
         return self.K
 
     def trace(self) -> float:
@@ -107,7 +103,6 @@ class CenteredKernel(Data):
     # -- units -------------------------------------------------------------------------
 
     def ridge(self, alpha: float) -> float:
-        """The ridge alpha in the units of Kc."""
         return alpha * self.unit
 
     def to_X(self, W: Array) -> Array:
@@ -154,8 +149,6 @@ class CenteredKernel(Data):
         """Whether the kernel cannot tell any two samples apart."""
         return largest(self.K) <= 16 * self.eps * self.size
 
-    # -- costs -------------------------------------------------------------------------
-
     def seconds_for_outer(self) -> float:
         """No cost: the kernel is already known, and features are never formed."""
         return 0.0
@@ -173,7 +166,6 @@ class Scored(CenteredKernel):
         self.shape = len(self.K), 2 * len(self.K)
 
     def matmat(self, V: Array) -> Array:
-        """The scores of V."""
         return V[len(self.K) :]
 
     def rmatmat(self, U: Array) -> Array:

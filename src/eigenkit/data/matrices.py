@@ -142,7 +142,9 @@ def check_finite(name: str, X: Any, *, gaps: bool = False) -> None:
 
 
 def sum_of_squares(X: Any) -> Array:
-    """x'x of every column of an array, or of what knows its own columns, in float64."""
+    """x'x of every column of a matrix, or of what knows its own columns, in float64."""
+    if sparse.issparse(X):
+        return np.bincount(X.indices, X.data * X.data, X.shape[1]).astype(np.float64)
     if not isinstance(X, np.ndarray):
         return np.asarray(X.column_squares())
     if X.dtype == np.float64:
@@ -178,14 +180,10 @@ def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
     gaps = np.flatnonzero((shift != 0) & (count < X.shape[0]))
     if not len(gaps):
         return out
-    stored = sparse.csc_array(X[:, gaps])
-    empty = [
-        np.setdiff1d(np.arange(X.shape[0]), stored.indices[a:b], assume_unique=True)
-        for a, b in pairwise(stored.indptr)
-    ]
-    columns = np.repeat(gaps, [len(rows) for rows in empty])
-    place = np.concatenate(empty), columns
-    return sparse.csr_array(out + sparse.coo_array((-shift[columns], place), shape=X.shape))
+    there = sparse.csr_array((np.ones(X.nnz, dtype=bool), X.indices, X.indptr), shape=X.shape)
+    rows, place = np.nonzero(~there[:, gaps].toarray())
+    rest = sparse.coo_array((-shift[gaps[place]], (rows, gaps[place])), shape=X.shape)
+    return sparse.csr_array(out + rest)
 
 
 def largest(A: Array) -> float:

@@ -70,11 +70,9 @@ class Steady(Passes):
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         value, marks = self.passes.run(_marked, function, *shared) or (None, Marks(()))
-        if not marks.complete:
-            return value
-        if self.seen:
+        if marks.complete and self.seen:
             self.seen[0].compare(marks)
-        else:
+        elif marks.complete:
             self.seen.append(marks)
         return value
 
@@ -195,20 +193,12 @@ class Survey:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = self.mean + (other.total / total) * (other.mean - self.mean)
             squares = self.squares + other.squares
-        return Survey(
-            self.n_rows + other.n_rows,
-            self.n_stored + other.n_stored,
-            total,
-            self.counted and other.counted,
-            mean,
-            squares,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.filled + other.filled,
-            self.is_sparse or other.is_sparse,
-            self.squared_rows + other.squared_rows,
-            max(self.eps, other.eps),
-        )
+        n_rows, n_stored = self.n_rows + other.n_rows, self.n_stored + other.n_stored
+        counted, is_sparse = self.counted and other.counted, self.is_sparse or other.is_sparse
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        columns = mean, squares, low, high, self.filled + other.filled
+        about = is_sparse, self.squared_rows + other.squared_rows, max(self.eps, other.eps)
+        return Survey(n_rows, n_stored, total, counted, *columns, *about)
 
     @property
     def sizes(self) -> Array:

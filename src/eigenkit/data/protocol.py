@@ -17,30 +17,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.matrices import (
-    SAFE_RANGE,
-    SCALABLE,
-    SparseRows,
-    centered_columns,
-    check_size,
-    constant_columns,
-    scaled,
-    sum_of_squares,
-)
-from eigenkit.numerics.linalg import (
-    Array,
-    eigenpairs,
-    fixed_start,
-    power_norm,
-    power_of_two,
-    truncated_svd,
-)
+from eigenkit.data import matrices
+from eigenkit.numerics import linalg
+from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import EPS, along
 from eigenkit.shell import lacks
 
 
 class Data:
-    """Centred, weighted data Z (n x d).
+    """Centred, weighted data Z (n x d). Kinds say of a verb only what is not said here.
 
     A kind sets the attributes down to ``n_samples`` and defines ``matmat``, ``rmatmat`` and
     ``seconds_for_passes``; that is enough for an iterative solver. Everything else has a default,
@@ -86,7 +71,7 @@ class Data:
         """H (one row per row of X, dense or sparse), centred and weighted as Z is."""
         if sparse.issparse(H):
             return SparseTarget(H, self.weight)
-        return self.weighted(centered_columns(H, self.weight)[1])
+        return self.weighted(matrices.centered_columns(H, self.weight)[1])
 
     def cross(self, H: Any) -> Array:
         """Z'H for a target."""
@@ -98,7 +83,7 @@ class Data:
 
     def squares_of(self, H: Any) -> float:
         """tr H'H for a target."""
-        return float(sum_of_squares(H).sum())
+        return float(matrices.sum_of_squares(H).sum())
 
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
@@ -146,10 +131,11 @@ class Data:
     def _find_unit(self, sizes: Array, one_unit: bool) -> bool:
         """Set m where squares of columns of these sizes would overflow or vanish; whether it is."""
         judged = sizes.max(initial=0.0) if one_unit else sizes
-        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
+        low, high = matrices.SAFE_RANGE
+        if np.all((judged == 0) | (judged > low) & (judged < high)):
             return False
-        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit = 1.0 / power_of_two(judged)
+        matrices.check_size("X", float(sizes.max(initial=0.0)), matrices.SCALABLE)
+        self.unit = 1.0 / linalg.power_of_two(judged)
         self.m = np.broadcast_to(self.unit, sizes.shape).copy()
         return True
 
@@ -261,9 +247,9 @@ class Data:
     def triplets(self) -> tuple[Array, Array, Array]:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding."""
         if self.decomposable and self.plain:
-            return truncated_svd(self.toarray(), self.n_samples, self.grain())
+            return linalg.truncated_svd(self.toarray(), self.n_samples, self.grain())
         # A Gram matrix resolves singular values down to about 1e-8 of the largest only.
-        squares, vectors = eigenpairs(self.smaller_gram())
+        squares, vectors = linalg.eigenpairs(self.smaller_gram())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
         V = self.axes(vectors, s)
@@ -273,8 +259,8 @@ class Data:
 
     def spectral_norm_squared(self) -> float:
         """An estimate (from below) of the largest eigenvalue of Z Z', by a few power steps."""
-        start = self.weighted(fixed_start(self.shape[0])[:, None])
-        return power_norm(self.dual_normal, start, 4)
+        start = self.weighted(linalg.fixed_start(self.shape[0])[:, None])
+        return linalg.power_norm(self.dual_normal, start, 4)
 
     # -- costs in seconds, on which the choice of a method rests; infinite: never chosen --
 
@@ -331,22 +317,22 @@ class SparseTarget:
     __array_ufunc__ = None  # products with arrays are made here
 
     def __init__(self, S: sparse.csr_array, weight: Array | None = None) -> None:
-        constant = constant_columns(S)
+        constant = matrices.constant_columns(S)
         if constant.any():
-            S = scaled(S, columns=np.where(constant, 0.0, 1.0))
+            S = matrices.scaled(S, columns=np.where(constant, 0.0, 1.0))
         self.S, self.weight = S, weight
         self.shape: tuple[int, int] = S.shape
         self.total = float(S.shape[0] if weight is None else weight.sum())
         self.mean = self.sums / self.total
 
     @cached_property
-    def _rows(self) -> SparseRows:
+    def _rows(self) -> matrices.SparseRows:
         """S for products; its transpose is made once, not for each of them."""
-        return SparseRows(self.S)
+        return matrices.SparseRows(self.S)
 
     def counted(self) -> sparse.csr_array:
         """diag(r^2) S: what sums over the samples are made of."""
-        return scaled(self.S, rows=self.weight)
+        return matrices.scaled(self.S, rows=self.weight)
 
     @property
     def sums(self) -> Array:

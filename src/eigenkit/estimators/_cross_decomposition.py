@@ -19,8 +19,8 @@ from eigenkit.moments import Rows
 from eigenkit.numerics.linalg import Array, whitener
 from eigenkit.pencil import Report
 from eigenkit.shell import UNCHANGED, check_at_most, shown
-from eigenkit.solvers.covariance import largest_covariances
 from eigenkit.solvers.deflation import Components, FindPair, decompose, rescaled
+from eigenkit.solvers.spectral import largest_covariances
 
 NOTHING_SHARED = "X'y is zero up to rounding: X and y have nothing in common."
 TOO_FAR_APART = (

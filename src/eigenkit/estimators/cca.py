@@ -18,7 +18,7 @@ from eigenkit.numerics.linalg import Array, ratio
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_real, check_share, take_parameters
 from eigenkit.solvers import Choice, Settings, solve
-from eigenkit.solvers.covariance import IDENTITY, covariance_axes
+from eigenkit.solvers.spectral import IDENTITY, covariance_axes
 from eigenkit.targets import TARGETS, Target, whitened_with_ridge
 
 

@@ -24,8 +24,8 @@ from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.tolerances import ROUNDING
 from eigenkit.shell import check_at_most, check_count, take_parameters
-from eigenkit.solvers.covariance import Filter, correct, largest_covariances, predictive
 from eigenkit.solvers.deflation import rescaled, sparse_pair
+from eigenkit.solvers.spectral import Filter, correct, largest_covariances, predictive
 
 
 class _SparsePairs(StreamedPLS):

@@ -96,7 +96,6 @@ class BlockedRows:
     whole: ClassVar[Rows | None] = None
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
-        """State the pencil of ``target`` on these rows, which pass by once."""
         stated, _, factor = self._stated(target, edge_weight, alpha)
         if not self.small:
             return stated
@@ -114,7 +113,6 @@ class BlockedRows:
         return replace(sums, d=Z.shape[1], mean=mean, R=R, eps=Z.eps)
 
     def sides(self) -> tuple[Centered, Centered]:
-        """X and Y as centred data of the same products."""
         return self.summary(RESPONSES).sides()
 
     def by_class(self, k: int) -> ClassMoments:

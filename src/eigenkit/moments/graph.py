@@ -16,15 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import (
-    Centered,
-    Data,
-    Linked,
-    centered_columns,
-    column_sums,
-    constant_columns,
-    one_sample,
-)
+from eigenkit.data import Centered, Data, Linked
+from eigenkit.data.matrices import centered_columns, column_sums, constant_columns, one_sample
 from eigenkit.moments.rows import Problem, Rows
 from eigenkit.numerics.linalg import Array, eigenpairs, power_of_two
 from eigenkit.numerics.tolerances import above_rounding, precision

@@ -11,15 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import (
-    Centered,
-    CenteredKernel,
-    arrays_of,
-    as_dense,
-    column_sums,
-    one_sample,
-    sparse_labels,
-)
+from eigenkit.data import Centered, CenteredKernel
+from eigenkit.data.matrices import arrays_of, as_dense, column_sums, one_sample, sparse_labels
 from eigenkit.numerics.linalg import Array, distinct_rows, power_of_two, triangular_factor
 from eigenkit.numerics.tolerances import EPS, STREAM_ROUNDING, precision
 from eigenkit.pencil import Pencil, Solution
@@ -37,10 +30,8 @@ WORTH_KEEPING = 0.9
 
 @dataclass(frozen=True)
 class Problem:
-    """A pencil together with what an estimator keeps of the data.
-
-    ``labelled`` is the pencil of the samples that have labels, where Z holds more than these.
-    """
+    """A pencil together with what an estimator keeps of the data; ``labelled`` is the pencil of the
+    samples that have labels, where Z holds more than these."""
 
     pencil: Pencil
     labels: Labels
@@ -55,10 +46,8 @@ class Problem:
         return self.labelled or self.pencil
 
     def judged(self, solution: Solution) -> Solution:
-        """With W'B W of the samples alone, for what is fitted on the scores.
-
-        With the penalty of a graph, scores would seem to spread more than they do.
-        """
+        """With W'B W of the samples alone, for what is fitted on the scores: with the penalty of a
+        graph, they would seem to spread more than they do."""
         if self.labelled is None:
             return solution
         gram = self.labelled.forms(self.labelled.Z.from_X(solution.W))[1]
@@ -85,7 +74,6 @@ class Rows:
 
     @property
     def n_bytes(self) -> int:
-        """The room that X and Y take."""
         return int(sum(part.nbytes for part in (*arrays_of(self.X), self.Y)))
 
     def check(self, d: int, k: int) -> None:
@@ -103,7 +91,6 @@ class Rows:
         return self.take(np.flatnonzero(self.weight > 0))
 
     def take(self, index: np.ndarray | slice) -> Rows:
-        """Some of the rows."""
         weight, fade = (None if w is None else w[index] for w in (self.weight, self.fade))
         return replace(self, X=self.X[index], Y=self.Y[index], weight=weight, fade=fade)
 
@@ -118,7 +105,7 @@ class Rows:
 
     def faded(self, fade: Array | float) -> Rows:
         """The same rows, each counting that much less; without those that hardly count."""
-        fade = np.ones(self.n_rows) * fade * (1.0 if self.fade is None else self.fade)
+        fade = fade * self.fades()
         keep = fade >= NEGLIGIBLE
         faded = replace(self, fade=fade)
         return faded if keep.all() else faded.take(np.flatnonzero(keep))
@@ -193,11 +180,9 @@ class Rows:
         return all(precision(mine) == precision(theirs) for mine, theirs in pairs)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Rows:
-        """The same rows with their labels put in their places among k."""
         return replace(self, Y=among(self.Y, columns, k))
 
     def append(self, other: Rows) -> Rows:
-        """Both sets of rows, one after the other."""
         if sparse.issparse(self.X) and sparse.issparse(other.X):
             X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
         else:
@@ -210,10 +195,10 @@ class Rows:
         return Rows(X, np.vstack([self.Y, other.Y]), weight, fade)
 
     def fades(self) -> Array:
-        return np.ones(self.n_rows) if self.fade is None else self.fade
+        return np.ones(self.X.shape[0]) if self.fade is None else self.fade
 
     def weights(self) -> Array:
-        return np.ones(self.n_rows) if self.weight is None else self.weight
+        return np.ones(self.X.shape[0]) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
@@ -274,7 +259,6 @@ class Factor:
         return cls(d, *sums, sets, rows.counted, precision(rows.X), precision(rows.Y))
 
     def check(self, d: int, k: int) -> None:
-        """Check that this is a summary of d features and k labels (cheap checks only)."""
         m = self.R.shape[1] - d
         fits = m >= 0 and self.d == d and self.mean.shape == (d + m,) and self.degree.shape == (k,)
         fits = fits and (self.sets is None or self.sets.shape == (m, k))
@@ -283,7 +267,6 @@ class Factor:
 
     @property
     def one(self) -> float:
-        """What one sample weighs."""
         return 1.0 if self.counted else self.total / self.count
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
@@ -321,13 +304,13 @@ class Factor:
     def merge(self, other: Factor) -> Factor:
         """The summary of the rows of both."""
         a, b = _with_common_sets(self, other)
-        added = ("total", "count", "n_rows", "degree")
-        sums = {name: getattr(a, name) + getattr(b, name) for name in added}
-        total, gap = sums["total"], b.mean - a.mean
+        total, gap = a.total + b.total, b.mean - a.mean
+        counts = total, a.count + b.count, a.n_rows + b.n_rows
+        mean = a.mean + (b.total / total) * gap
         R = np.vstack([a.R, b.R, np.sqrt(a.total * b.total / total) * gap])
-        mean, counted = a.mean + (b.total / total) * gap, a.counted and b.counted
-        eps = {name: max(getattr(a, name), getattr(b, name)) for name in ("eps", "eps_y")}
-        return replace(a, **sums, **eps, R=R, mean=mean, counted=counted).triangular()
+        degree, counted = a.degree + b.degree, a.counted and b.counted
+        eps = max(a.eps, b.eps), max(a.eps_y, b.eps_y)
+        return Factor(a.d, *counts, mean, R, degree, a.sets, counted, *eps).triangular()
 
     def triangular(self) -> Factor:
         """The same summary in as few rows as it takes."""
@@ -343,7 +326,6 @@ class Factor:
         return replace(self, mean=mean, R=R)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Factor:
-        """The same summary with the labels put in their places among k."""
         degree = among(self.degree, columns, k)
         if self.sets is not None:
             return replace(self, degree=degree, sets=among(self.sets, columns, k))
@@ -353,8 +335,9 @@ class Factor:
         """The same summary, counting that much less; without label sets that hardly count."""
         if self.count * fade < NEGLIGIBLE**2:
             return None  # long before its square leaves the range of floating point
-        sums = {name: getattr(self, name) * fade for name in ("total", "count", "degree")}
-        faded = replace(self, R=self.R * np.sqrt(fade), **sums)
+        total, count, degree = self.total * fade, self.count * fade, self.degree * fade
+        R = self.R * np.sqrt(fade)
+        faded = replace(self, total=total, count=count, degree=degree, R=R)
         if self.sets is None:
             return faded
         keep = self.mean[self.d :] * faded.count >= NEGLIGIBLE

@@ -51,7 +51,6 @@ class Moments:
         return cls(not target.linear, edge_weight)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are moments of d features and k labels (cheap checks only)."""
         parts: list[Rows | Factor] = [*self.recent, *self._factors()]
         for part in parts:
             part.check(d, k)
@@ -60,7 +59,6 @@ class Moments:
 
     @property
     def n_bytes(self) -> int:
-        """The room that it takes."""
         rows = sum(part.n_bytes for part in self.recent)
         return rows + sum(factor.R.nbytes for factor in self._factors())
 
@@ -100,7 +98,6 @@ class Moments:
         return replace(before, n_rows=self.n_rows + rows.n_rows, recent=recent)._settled(target)
 
     def faded(self, fade: float) -> Moments:
-        """The same, counting that much less."""
         recent = tuple(part.faded(fade) for part in self.recent)
         factor = None if self.factor is None else self.factor.faded(fade)
         return replace(self, recent=tuple(p for p in recent if len(p.Y)), factor=factor)
@@ -111,12 +108,9 @@ class Moments:
             each.agree(target, edge_weight)
         if not self.n_rows:
             return other
-        both = Moments(
-            self.by_sets and other.by_sets,
-            edge_weight,
-            self.n_rows + other.n_rows,
-            reduce(_pushed, other.recent, self.recent),
-        )
+        by_sets, n_rows = self.by_sets and other.by_sets, self.n_rows + other.n_rows
+        recent = reduce(_pushed, other.recent, self.recent)
+        both = Moments(by_sets, edge_weight, n_rows, recent)
         factors = [*self._factors(), *other._factors()]
         if not both.by_sets:
             factors = [_without_sets(factor, target, edge_weight) for factor in factors]
@@ -208,13 +202,11 @@ class Moments:
         return replace(factor, n_rows=self.n_rows)
 
     def sides(self) -> tuple[Centered, Centered]:
-        """X and Y as centred data of the same products."""
         return self.summary(RESPONSES).sides()
 
     # -- what it amounts to ------------------------------------------------------------
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
-        """State the pencil of ``target`` on all rows that were taken in."""
         if self.recent and not self.factor and all(map(self.recent[0].as_precise_as, self.recent)):
             rows = reduce(Rows.append, self.recent)
             return replace(rows.problem(target, edge_weight, alpha), n_rows=self.n_rows)
@@ -282,7 +274,6 @@ class ClassMoments:
         return cls((Moments.begin(*_KIND),) * k)
 
     def check(self, d: int, k: int) -> None:
-        """Check that these are moments of d features (cheap checks only)."""
         for part in self.parts:
             part.check(d, 0)
 
@@ -301,13 +292,11 @@ class ClassMoments:
         return ClassMoments(tuple(added), self.n_rows + n)._checked()
 
     def merge(self, other: ClassMoments) -> ClassMoments:
-        """With everything that another stream has seen."""
         pairs = zip(self.parts, other.parts, strict=True)
         parts = tuple(a.merge(b, *_KIND) for a, b in pairs)
         return ClassMoments(parts, self.n_rows + other.n_rows)._checked()
 
     def relabelled(self, columns: np.ndarray, k: int) -> ClassMoments:
-        """The same with the classes put in their places among k; the others were never seen."""
         parts = list(ClassMoments.begin(k).parts)
         for place, part in zip(columns, self.parts, strict=True):
             parts[place] = part
@@ -334,7 +323,6 @@ class ClassMoments:
         ]
 
     def by_class(self, k: int) -> ClassMoments:
-        """Same interface as :class:`BlockedRows`."""
         return self
 
 

@@ -14,15 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as sla
 
+from eigenkit.numerics import tolerances
 from eigenkit.numerics.threads import blas_threads
-from eigenkit.numerics.tolerances import (
-    EIGENVALUE_TIE,
-    ENTRY_TIE,
-    RANK_TOL,
-    SQUARES_RANGE,
-    above_rounding,
-    along,
-)
 
 Array = NDArray[np.float64]
 
@@ -57,11 +50,6 @@ def normalized(v: Array) -> Array:
     """v at unit length; zero stays zero."""
     size = float(np.linalg.norm(v))
     return v / size if size else v
-
-
-def symmetric(D: Array) -> Array:
-    """The symmetric part of ``D``, so that ``eigh`` sees both triangles alike."""
-    return (D + D.T) / 2
 
 
 def add_gram(G: Array, A: Array) -> None:
@@ -101,7 +89,8 @@ def eigenpairs(D: Array, k: int | None = None) -> tuple[Array, Array]:
     matrix given up to rounding."""
     n = len(D)
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
-    D = symmetric(D / scale)
+    D = D / scale
+    D = (D + D.T) / 2  # so that eigh sees both triangles alike
     # A few have a solver of their own, which takes a fraction of the time.
     few = None if k is None or k > n // 4 else [n - k, n - 1]
     with blas_threads(n):
@@ -118,11 +107,11 @@ def fixed_start(n: int) -> Array:
 
 def power_norm(product: Callable[[Array], Array], v: Array, steps: int) -> float:
     """About the largest eigenvalue of a positive semidefinite operator, from below."""
-    value = 0.0
+    value = float(np.linalg.norm(v))
     for _ in range(steps):
-        if (size := float(np.linalg.norm(v))) == 0.0:
+        if value == 0.0:
             break
-        v = product(v / size)
+        v = product(v / value)
         value = float(np.linalg.norm(v))
     return value
 
@@ -134,7 +123,7 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
     span = eigenpairs(M.T @ M)[1][:, :count] if few else None
     inside = M if span is None else M @ span
     U, s, Vt = lapack(min(M.shape), sla.svd, inside, full_matrices=False)
-    keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
+    keep = s**2 > tolerances.RANK_TOL * s.max(initial=0.0) ** 2
     V = Vt[keep].T
     return U[:, keep], s[keep], V if span is None else span @ V
 
@@ -146,7 +135,7 @@ def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array,
     zeros as long as ``grain``.
     """
     U, s, Vt = lapack(min(A.shape), sla.svd, A, full_matrices=False)
-    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
+    keep = tolerances.above_rounding(s, n, *A.shape) & (s > tolerances.along(Vt.T, grain))
     return U[:, keep], s[keep], Vt[keep].T
 
 
@@ -172,7 +161,7 @@ def largest_first(values: Array) -> np.ndarray:
     """
     order = np.argsort(-values, kind="stable")
     gaps = -np.diff(values[order], prepend=np.max(values, initial=0.0))
-    steps = np.cumsum(gaps > EIGENVALUE_TIE * np.max(np.abs(values), initial=0.0))
+    steps = np.cumsum(gaps > tolerances.EIGENVALUE_TIE * np.max(np.abs(values), initial=0.0))
     return np.asarray(order[np.lexsort((order, steps))])
 
 
@@ -180,7 +169,7 @@ def signs(W: Array) -> Array:
     """+1 or -1 per column, such that ``W * signs(W)`` has its largest entries positive."""
     size = np.abs(W)
     # Among entries equal up to rounding the first one decides, so that two solvers agree.
-    first = np.argmax(size >= (1 - ENTRY_TIE) * size.max(axis=0, initial=0.0), axis=0)
+    first = np.argmax(size >= (1 - tolerances.ENTRY_TIE) * size.max(axis=0, initial=0.0), axis=0)
     return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
 
@@ -197,10 +186,8 @@ def triangular_factor(A: Array) -> Array:
 
 
 def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
-    """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``.
-
-    Units do not decide what counts as rank; columns of a length up to ``grain`` are rounding.
-    """
+    """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``; units
+    do not decide what counts as rank, columns of a length up to ``grain`` are rounding."""
     scale = power_of_two(_lengths(factor))
     s, Vt = _right_singular(factor, scale, grain)
     return np.asarray((Vt / s[:, None]).T / scale[:, None])
@@ -253,7 +240,7 @@ def _lengths(A: Array) -> Array:
     """Norms of the columns, at any scale; 1 for columns of zeros."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", A, A)
-    if np.all((squares > SQUARES_RANGE[0]) & (squares < SQUARES_RANGE[1])):
+    if np.all((squares > tolerances.SQUARES_RANGE[0]) & (squares < tolerances.SQUARES_RANGE[1])):
         return np.asarray(np.sqrt(squares))
     unit = power_of_two(np.abs(A).max(axis=0, initial=0.0))
     A = A / unit

@@ -99,10 +99,8 @@ def precision(A: Any) -> float:
 
 
 def step(eps: float) -> float:
-    """By how much of its size a number may be off that came in this precision.
-
-    Single precision is mostly what numbers are stored in: they count as rounded once, by two units.
-    """
+    """By how much of its size a number may be off that came in this precision: single precision is
+    mostly what numbers are stored in, and they count as rounded once, by two units."""
     return ROUNDING if eps == EPS else 2 * eps
 
 
@@ -127,8 +125,6 @@ def along(V: Any, lengths: Any) -> Any:
 
 
 def above_rounding(values: Any, *sizes: int) -> Any:
-    """Which singular values (or eigenvalues) of a matrix of these sizes are not rounding.
-
-    LAPACK's bound: they are known to EPS times the largest, times the larger size.
-    """
+    """Which singular values (or eigenvalues) of a matrix of these sizes are not rounding, by the
+    bound of LAPACK: they are known to EPS times the largest, times the larger size."""
     return values > values.max(initial=0.0) * EPS * max(sizes)

@@ -22,13 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data import sum_of_squares
-from eigenkit.numerics.linalg import (
-    Array,
-    eigenpairs,
-    lapack,
-    orthonormalize,
-)
+from eigenkit.data.matrices import sum_of_squares
+from eigenkit.numerics.linalg import Array, eigenpairs, lapack, orthonormalize
 from eigenkit.numerics.tolerances import SUM_ROUNDING, above_rounding
 from eigenkit.pencil import Pencil
 from eigenkit.solvers.krylov import largest_eigenpairs
@@ -88,7 +83,6 @@ class _Turned:
         return np.asarray(self.H @ self.Q)
 
     def column_squares(self) -> Array:
-        """The sums of squares of the columns."""
         return sum_of_squares(np.asarray(self))
 
 

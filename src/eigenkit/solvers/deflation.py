@@ -55,10 +55,8 @@ from eigenkit.solvers.lasso import Sparsity, settled_pair
 
 
 def rounding(square: float, d: int, trace: float) -> float:
-    """The square of the length that X r may have by the rounding of products with this trace.
-
-    ``square`` is r'r. The Gram matrix may have cost earlier loadings, on which r depends, digits.
-    """
+    """The square of the length that X r may have by the rounding of products with this trace, r'r
+    being ``square``: the Gram matrix may have cost the loadings on which r depends digits."""
     return float(max(ROUNDING * d, EPS / np.sqrt(DIFFERENCE)) ** 2) * trace * square
 
 
@@ -167,10 +165,8 @@ class Side:
         self.n, self.inner = 0, X.inner
 
     def rotate(self, w: Array, gaps: bool = False) -> Array:
-        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal.
-
-        With ``gaps`` they are not orthogonal, nor is p_j'r_j = 1: once is all there is.
-        """
+        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal. With
+        ``gaps`` they are not, nor is p_j'r_j = 1: once is all there is."""
         R, P = self.R[: self.n], self.P[: self.n]
         r = w - self.inner(P.T, w) @ R
         return np.asarray(r if gaps else r - self.inner(P.T, r) @ R)
@@ -234,10 +230,8 @@ class _State:
         X, Y = self.cross.sides()
         if self.own:
             Y = without(Y @ self.y.R[: self.y.n].T, Y)
-        F = without(
-            X.matmat(self.x.R[: self.x.n].T), Y if self.own or self.left is None else self.left
-        )
-        self.left = F
+        left = Y if self.own or self.left is None else self.left
+        self.left = F = without(X.matmat(self.x.R[: self.x.n].T), left)
         S = self.x.outside(X.rmatmat(F))
         V = self.basis[: self.x.n]
         self.S[:] = (S - V.T @ X.inner(S, V.T).T) / self.unit if len(V) else S / self.unit
@@ -318,10 +312,8 @@ FindPair = Callable[[Array, int], tuple[Array, Array, float, int, bool]]
 def decompose(
     cross: CrossProducts, n_components: int, deflation: str, find: FindPair | None = None
 ) -> Components:
-    """Take up to ``n_components`` components; fewer where nothing is left but rounding.
-
-    The pairs of weights that ``find`` gives are kept as they are; by default these are singular.
-    """
+    """Take up to ``n_components`` components; fewer where nothing is left but rounding. The pairs
+    of weights that ``find`` gives are kept as they are; by default these are singular."""
     state, values, n_iter, converged = _State(cross, n_components, deflation), [], [], True
     with cross.X.threads if cross.gram is None else blas_threads(len(cross.xy)):
         for i in range(n_components):

@@ -120,7 +120,6 @@ def best_of(bank: KernelBank, candidates: Sequence[Array]) -> KernelWeights:
 
 
 def best_single(bank: KernelBank) -> KernelWeights:
-    """The one kernel of smallest F."""
     return best_of(bank, list(np.eye(bank.p)))
 
 
@@ -159,10 +158,8 @@ def silp(
 
 
 def lower_bound(cuts: Array) -> tuple[float, Array]:
-    """min over the simplex of the largest of ``cuts @ mu``, and where it is.
-
-    From the multipliers of the cuts: it holds whatever the tolerance of the linear program.
-    """
+    """min over the simplex of the largest of ``cuts @ mu``, and where it is: from the multipliers,
+    so that it holds whatever the tolerance of the linear program."""
     m, p = cuts.shape
     low = float(cuts.min())
     scale = float(power_of_two(cuts.max() - low))  # the tolerances of HiGHS are absolute

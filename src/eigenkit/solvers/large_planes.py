@@ -61,7 +61,6 @@ class Sums:
     column = None
 
     def normals(self, Z: Array) -> Array:
-        """The normals of planes, in the units of the features."""
         return (Z * self.units)[:, :-1]
 
 
@@ -89,7 +88,6 @@ class PlaneRows(Sums):
         return cls(each[0], each[1], np.append(Z.units, 1.0), Z, roots(Z)[:, 0], bounds)
 
     def marks(self, V: Array) -> Array:
-        """N z."""
         return (self.Z.matmat(V[:, :-1].T) + np.outer(self.ones, V[:, -1])).T
 
     def images(self, marks: Array) -> Array:
@@ -118,7 +116,6 @@ class PlanePasses(Sums):
     products: Callable[[Array], Array]
 
     def marks(self, V: Array) -> Array:
-        """The images themselves."""
         return np.swapaxes(self.products(V), 0, 1).reshape(len(V), -1)
 
     def images(self, marks: Array) -> Array:

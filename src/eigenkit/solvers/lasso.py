@@ -77,10 +77,8 @@ def settled_pair(
     tol: float,
     max_iter: int,
 ) -> tuple[Array, Array, int, float]:
-    """u = soft(S v), v = soft(S'u), at unit length, in turn until neither moves more than ``tol``.
-
-    ``products`` are v -> S v and u -> S'u. Returns u, v, the number of steps and the last change.
-    """
+    """u = soft(S v), v = soft(S'u), at unit length, in turn until neither moves more than ``tol``,
+    the number of steps and the last change; ``products`` are v -> S v and u -> S'u."""
     (forward, backward), (u, v), (x, y) = products, start, sparsity
     change, steps = np.inf, 0
     while change > tol and steps < max_iter:

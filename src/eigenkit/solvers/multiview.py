@@ -32,7 +32,7 @@ which comes last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -57,10 +57,8 @@ Whitened = tuple[Array, np.ndarray, ToView]
 
 
 def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None) -> Solution:
-    """The k largest lambda (None: all positive ones) and W (D x k, in the units of X).
-
-    ``columns`` says which of Z are whose. W'D W = K I: scores have unit length on average.
-    """
+    """The k largest lambda (None: all positive ones) and W (D x k, in the units of X), W'D W = K I:
+    scores have unit length on average. ``columns`` says which of Z are whose."""
     tall = all(len(own) <= Z.shape[0] for own in columns) and fits(Z.shape[1])
     found, how = _by_factors(Z, columns, alphas) if tall else None, ("cholesky", "views are tall")
     if found is None:
@@ -209,9 +207,8 @@ class Cross:
         begins = np.cumsum([0, *(part.shape[1] for part in P[:-1])])
         return cls(side_by_side.T @ side_by_side / total, begins)
 
-    def blocks(self) -> Iterator[slice]:
-        for begin, end in pairwise([*self.begins, len(self.M)]):
-            yield slice(begin, end)
+    def blocks(self) -> list[slice]:
+        return [slice(*ends) for ends in pairwise([*self.begins, len(self.M)])]
 
     def towards(self, own: slice, b: Array) -> Array:
         """P_j'P_k b_k / n, one column for every k."""
@@ -234,10 +231,8 @@ def next_component(blocks: Sequence[Block], rule: Rule) -> Component | None:
     covariances = cross.covariances(b)
     sides = _aligned(rule.design * covariances)
     covariances = covariances * np.outer(sides, sides)
-    weights = [
-        block.take_out(F @ (side * b[own]))
-        for block, (_, F), side, own in zip(blocks, whitened, sides, cross.blocks(), strict=True)
-    ]
+    each = zip(blocks, whitened, sides, cross.blocks(), strict=True)
+    weights = [block.take_out(F @ (side * b[own])) for block, (_, F), side, own in each]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         square = np.square(unit)
         times = square * square if rule.scheme == "factorial" else square

@@ -28,23 +28,9 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.linalg import blas, lapack
 
-from eigenkit.numerics.linalg import (
-    Array,
-    eigenpairs,
-    fixed_start,
-    power_of_two,
-    row_graded_whitener,
-    triangular_factor,
-    whitener,
-)
+from eigenkit.numerics import linalg, tolerances
+from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import blas_threads
-from eigenkit.numerics.tolerances import (
-    EIGENVALUE_TIE,
-    EPS,
-    PRODUCTS_RANK_TOL,
-    SQUARES_RANGE,
-    TEN_DIGITS,
-)
 from eigenkit.pencil import Report
 
 # After one Cholesky step rows must be this well conditioned for a second to repair them.
@@ -104,17 +90,17 @@ def regec_from_grams(
     of a length up to ``grain`` are rounding, and so may some direction be.
     """
     S = np.sum(grams, axis=0)
-    diagonal, (low, high) = S.diagonal(), SQUARES_RANGE
+    diagonal, (low, high) = S.diagonal(), tolerances.SQUARES_RANGE
     if not (diagonal.min() > low and diagonal.max() < high):
         return None
     F, rcond = _inverse_root(S)
-    if rcond < max(EPS, float(np.sum(np.square(grain) / diagonal))):
+    if rcond < max(tolerances.EPS, float(np.sum(np.square(grain) / diagonal))):
         return None
-    root, tie = F, 10 * EPS / TEN_DIGITS
-    if rcond < TEN_DIGITS:
+    root, tie = F, 10 * tolerances.EPS / tolerances.TEN_DIGITS
+    if rcond < tolerances.TEN_DIGITS:
         if rows is None:
             return None
-        grams, tie = class_grams([N @ F for N in rows()]), EIGENVALUE_TIE
+        grams, tie = class_grams([N @ F for N in rows()]), tolerances.EIGENVALUE_TIE
         root, rcond = _inverse_root(np.sum(grams, axis=0))
         if rcond < REPAIRED / len(S):
             return None
@@ -138,13 +124,13 @@ def _inverse_root(S: Array) -> tuple[Array, float]:
 def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
     """The same on the numerical range of S, where the rows are too many to be made dense."""
     S = np.sum(grams, axis=0)
-    unit = power_of_two(np.sqrt(S.diagonal()))
-    values, vectors = eigenpairs(S / unit / unit[:, None])
-    keep = values > values[0] * PRODUCTS_RANK_TOL
+    unit = linalg.power_of_two(np.sqrt(S.diagonal()))
+    values, vectors = linalg.eigenpairs(S / unit / unit[:, None])
+    keep = values > values[0] * tolerances.PRODUCTS_RANK_TOL
     F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
     spectra = _spectra(grams, lambda G: F.T @ G @ F)
     planes = F if F.shape[1] == len(F) else _shortest(F, S @ F, np.ones(len(S) - 1))
-    return _ends(spectra, planes, planes[:-1], 10 * EPS / PRODUCTS_RANK_TOL)
+    return _ends(spectra, planes, planes[:-1], 10 * tolerances.EPS / tolerances.PRODUCTS_RANK_TOL)
 
 
 def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0) -> Planes:
@@ -155,11 +141,11 @@ def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0)
     coordinates in which distances are measured. Columns of a length up to ``grain`` are rounding.
     """
     N = np.vstack(rows)
-    F = whitener(N, grain)
+    F = linalg.whitener(N, grain)
     spectra = _spectra(rows, lambda part: class_grams([part @ F])[0])
     if F.shape[1] < len(F):
         F = _shortest(F, N.T @ (N @ F), R.diagonal())
-    return _ends(spectra, F, R @ F, EIGENVALUE_TIE)
+    return _ends(spectra, F, R @ F, tolerances.EIGENVALUE_TIE)
 
 
 def _shortest(F: Array, span: Array, unit: Array) -> Array:
@@ -204,8 +190,8 @@ def _ends(
         if length is not None and tied > 1:
             # All have unit norm in S: the shorter the normal, the larger the distances.
             lengths = length @ vectors[:, :tied]
-            lengths /= power_of_two(np.abs(lengths).max())
-            v = vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1]
+            lengths /= linalg.power_of_two(np.abs(lengths).max())
+            v = vectors[:, :tied] @ linalg.eigenpairs(lengths.T @ lengths)[1][:, -1]
         Z.append(F @ v)
     return Planes(np.array(Z), np.clip([values[0] for values, _ in spectra], 0.0, 1.0))
 
@@ -219,9 +205,9 @@ def regec_ridge_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Plan
     A ridge on the constant is one on its value at the origin: seen from a mean far away, or in
     small units, it is a row of R that is so long that it would drown others in Gram matrices.
     """
-    rows = [triangular_factor(N) if len(N) > N.shape[1] else N for N in rows]
+    rows = [linalg.triangular_factor(N) if len(N) > N.shape[1] else N for N in rows]
     # Of both sides together, which are the same for all classes.
-    Q, F = row_graded_whitener(np.vstack([*rows, np.sqrt(2 * alpha) * R]))
+    Q, F = linalg.row_graded_whitener(np.vstack([*rows, np.sqrt(2 * alpha) * R]))
     *parts, ridge = np.split(Q, np.cumsum([len(N) for N in rows]))
     half = ridge.T @ ridge / 2
     return _ends(_spectra(parts, lambda P: P.T @ P + half), F)
@@ -236,10 +222,8 @@ def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = Non
 def regec_with_diagonals(
     grams: Sequence[Array], alpha: float, weight: Array | None = None
 ) -> Planes:
-    """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c.
-
-    The coefficient of a column that stands for ``weight`` equal ones costs that much less.
-    """
+    """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c; the
+    coefficient of a column that stands for ``weight`` equal ones costs that much less."""
     share = 1.0 if weight is None else 1.0 / weight
     # A column that is zero for all samples decides nothing: any ridge keeps it out.
     unseen = np.sum([G.diagonal() for G in grams], axis=0) == 0
@@ -309,7 +293,7 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
         return None
     Q = np.empty((LANCZOS_STEPS + 1, n))
     T = np.zeros((LANCZOS_STEPS + 1, LANCZOS_STEPS + 1))
-    q = fixed_start(n)
+    q = linalg.fixed_start(n)
     Q[0] = q / np.linalg.norm(q)
     for k in range(min(LANCZOS_STEPS, n - 1)):
         t = blas.dtrsv(L, Q[k], lower=1, trans=1)
@@ -340,8 +324,8 @@ def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
     """Planes of GEPSVM from rows: raw features would make ill-conditioned Gram matrices."""
     found = []
     for c, own in enumerate(rows):
-        _, F = row_graded_whitener(np.vstack([own, np.sqrt(alpha) * R]))
+        _, F = linalg.row_graded_whitener(np.vstack([own, np.sqrt(alpha) * R]))
         rest = [N @ F for i, N in enumerate(rows) if i != c]
-        values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
+        values, vectors = linalg.eigenpairs(np.sum(class_grams(rest), axis=0))
         found.append((1 / (1 + max(float(values[0]), 0.0)), F @ vectors[:, 0], 0))
     return _joined(found)

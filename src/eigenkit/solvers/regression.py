@@ -24,15 +24,8 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Data
-from eigenkit.numerics.linalg import (
-    Array,
-    Cholesky,
-    eigenpairs,
-    first_triplets,
-    fixed_start,
-    power_of_two,
-    truncated_svd,
-)
+from eigenkit.numerics import linalg
+from eigenkit.numerics.linalg import Array, Cholesky
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 from eigenkit.pencil import Pencil, damped, one_number
@@ -72,10 +65,8 @@ class Directions:
         return Directions(self.problem, self.W[:, keep], BW)
 
     def errors(self, values: Array) -> tuple[float, float]:
-        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I.
-
-        B W is overwritten.
-        """
+        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I; B W is
+        overwritten."""
         Z, C = self.problem.Z, self.problem.C
         BW = self.problem.forms(self.W)[0] if self.BW is None else self.BW
         orthogonality = float(np.abs(Z.inner(self.W, BW) - np.eye(len(values))).max(initial=0.0))
@@ -98,11 +89,9 @@ class Dual:
     ridge: float
 
     def turned(self, T: Array) -> Dual:
-        """The directions W T."""
         return replace(self, A=self.A @ T, S=self.S @ T)
 
     def some(self, keep: Any) -> Dual:
-        """Some of the directions."""
         return replace(self, A=self.A[:, keep], S=self.S[:, keep])
 
     @cached_property
@@ -112,12 +101,10 @@ class Dual:
 
     @property
     def cross(self) -> Array:
-        """W'C."""
         return self.S.T @ self.H
 
     @property
     def square(self) -> Array:
-        """W'B W."""
         return self.S.T @ self._image
 
     @property
@@ -126,7 +113,6 @@ class Dual:
         return self.S + self.ridge * self.A
 
     def errors(self, values: Array) -> tuple[float, float]:
-        """The same for these."""
         Z, image, cross = self.problem.Z, self._image, self.cross
         orthogonality = float(np.abs(self.S.T @ image - np.eye(len(values))).max(initial=0.0))
         gap = Z.rmatmat(self.H @ cross.T - image * values)
@@ -172,18 +158,15 @@ class Regression:
 
     def components(self, count: int | None) -> Solved:
         """The first components, or all for None."""
-        values, basis = eigenpairs(self.cross)
+        values, basis = linalg.eigenpairs(self.cross)
         keep = np.flatnonzero(values > RANK_TOL * values.max(initial=0.0))[:count]
         values, basis = values[keep], basis[:, keep]
         return self.settle(basis / np.sqrt(values)), values, basis
 
 
-# Solves problems that differ only in their ridge, with tol and max_iter; an entry is None where
-# the method gives up.
-Method = Callable[[Sequence[Pencil], float, int], list[Regression | None]]
-
-
 # -- by factorization --------------------------------------------------------------------
+# A method solves problems that differ only in their ridge, with tol and max_iter; an entry is None
+# where it gives up.
 
 
 def cholesky(problems: Sequence[Pencil], tol: float, max_iter: int) -> list[Regression | None]:
@@ -223,7 +206,7 @@ class _NormalEquations(Regression):
         return self.settled(self.W1 @ T, T) or super().settle(T)
 
     def components(self, count: int | None) -> Solved:
-        U, s, V = first_triplets(self.M, count)
+        U, s, V = linalg.first_triplets(self.M, count)
         found = self.settled(self.factor.back(U), V / s)
         return super().components(count) if found is None else (found, s**2, V)
 
@@ -236,7 +219,7 @@ class _NormalEquations(Regression):
 
     def error(self, W: Array, T: Array) -> float:
         """The first step of refinement, relative to W, for a mixture of its columns."""
-        mix = np.sign(fixed_start(W.shape[1]))[:, None]
+        mix = np.sign(linalg.fixed_start(W.shape[1]))[:, None]
         mix /= np.linalg.norm(W, axis=0)[:, None]
         V = W @ mix
         slope, _ = self.problem.Z.gradient(V, self.problem.H @ (T @ mix))
@@ -307,10 +290,8 @@ def _dual(problem: Pencil, K: Array) -> Regression | None:
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
-    """Iterative refinement with residuals from the data, where the Gram matrix has lost digits.
-
-    W starts with the relative error of the factor, and every step shrinks it by about as much.
-    """
+    """W refined in steps with residuals from the data, where the Gram matrix has lost digits: it
+    starts with the relative error of the factor, and every step shrinks that by about as much."""
     last = 1.0
     for _ in range(20):
         step = factor.solve(residual(W))
@@ -343,7 +324,7 @@ class _Reduced(Regression):
 
     def components(self, count: int | None) -> Solved:
         """All components: those of small eigenvalues would be lost in M M', but not in M."""
-        U, s, V = first_triplets(self.M, None)
+        U, s, V = linalg.first_triplets(self.M, None)
         return Directions(self.problem, self.F @ U), s**2, V
 
 
@@ -375,7 +356,7 @@ def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
     if np.all(ridge == 0):
         return _whitened_triangle(R, T, Z)
     if np.ndim(ridge) == 0:
-        U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
+        U, s, V = linalg.truncated_svd(R, Z.n_samples, Z.grain())
         return _of_triplets(s, V, U.T @ T, ridge)
     d = len(R)
     below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
@@ -386,8 +367,8 @@ def _of_triangle(R: Array, T: Array, Z: Data, ridge: float | Array) -> Reduced:
 def _whitened_triangle(R: Array, T: Array, Z: Data) -> Reduced:
     """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
     size = np.sqrt(np.einsum("ij,ij->j", R, R))
-    scale = power_of_two(size)
-    U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
+    scale = linalg.power_of_two(size)
+    U, s, V = linalg.truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
     F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
     if 0 < len(s) < len(scale):
         # Least norm in the units of the data: the part of F in the row space of R.

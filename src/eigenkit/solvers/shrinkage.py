@@ -57,15 +57,12 @@ class Spectrum:
         return self.directions @ (factors * self.vy / self.s) * self.unit
 
     def ols(self) -> Array:
-        """All ones."""
         return np.ones(len(self.s))
 
     def pcr(self, p: int) -> Array:
-        """Ones for the first p directions."""
         return (np.arange(len(self.s)) < p).astype(np.float64)
 
     def ridge(self, alpha: float) -> Array:
-        """s^2 / (s^2 + alpha)."""
         s = self.singular_values
         return (s / np.hypot(s, np.sqrt(alpha))) ** 2
 

@@ -73,7 +73,6 @@ class Observed:
 
     @property
     def squares(self) -> Array:
-        """Sums of squares of the columns."""
         return (self.weight if self.seen is not None else np.ones(len(self.V))) @ self.V**2
 
 
@@ -98,7 +97,6 @@ class Loadings:
         return self.noise[0] / self.noise[1]
 
     def ordered(self, order: np.ndarray) -> Loadings:
-        """The same with components in another order."""
         return replace(
             self,
             mean=self.mean[:, order],
@@ -177,12 +175,9 @@ def above(data: Observed, z: Latent, q: Loadings) -> Loadings:
     on, K = views @ q.active, q.mean.shape[1]
     size = views @ (q.active * (q.mean**2 + q.variance))
     off = views.sum(axis=1, keepdims=True) - on
-    return replace(
-        q,
-        slab=(SLAB[0] + on / 2, SLAB[1] + size / 2),
-        share=(1 / max(K, 1) + on, 1 + off),
-        noise=(NOISE[0] + data.counts / 2, NOISE[1] + residuals(data, z, q) / 2),
-    )
+    slab, share = (SLAB[0] + on / 2, SLAB[1] + size / 2), (1 / max(K, 1) + on, 1 + off)
+    noise = NOISE[0] + data.counts / 2, NOISE[1] + residuals(data, z, q) / 2
+    return replace(q, slab=slab, share=share, noise=noise)
 
 
 def residuals(data: Observed, z: Latent, q: Loadings) -> Array:

@@ -42,22 +42,13 @@ from scipy import linalg as sla
 from eigenkit.data import Data
 from eigenkit.exceptions import ConditionWarning, warn_of_stopping
 from eigenkit.numerics.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
-from eigenkit.numerics.linalg import Array, signs, symmetric
+from eigenkit.numerics.linalg import Array, signs
 from eigenkit.numerics.threads import blas_threads
 from eigenkit.numerics.tolerances import EPS, RANK_TOL, TINY
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.coordinates import leading, narrowed, reduced
 from eigenkit.solvers.krylov import cg, lsqr
-from eigenkit.solvers.regression import (
-    Directions,
-    Method,
-    Regression,
-    Solved,
-    Span,
-    cholesky,
-    dual_cholesky,
-    svd,
-)
+from eigenkit.solvers.regression import Directions, Regression, Span, cholesky, dual_cholesky, svd
 
 # Conjugate gradients hardly ever take fewer iterations than this.
 FEW = 8
@@ -74,13 +65,8 @@ GUARD = 10
 SOLVERS = ("auto", "two_stage", "direct")
 
 # The methods of stage one.
-REGRESSIONS: dict[str, Method] = {
-    "cholesky": cholesky,
-    "dual_cholesky": dual_cholesky,
-    "svd": svd,
-    "cg": cg,
-    "lsqr": lsqr,
-}
+REGRESSIONS = {"cholesky": cholesky, "dual_cholesky": dual_cholesky, "svd": svd}
+REGRESSIONS |= {"cg": cg, "lsqr": lsqr}
 
 # With a direct method, a residual above this means that half of the digits are lost.
 LOST = 1e-5
@@ -141,9 +127,9 @@ def solve_path(
         small, V = narrowed(pencil)
         return [_in_all_labels(V, one, one.report) for one in solve_path(small, alphas, settings)]
     solutions = []
-    for regression, report in regress([pencil.at(float(alpha)) for alpha in alphas], settings):
-        with regression.threads:
-            span, values, basis = rayleigh_ritz(*regression.components(settings.count))
+    for first, report in regress([pencil.at(float(alpha)) for alpha in alphas], settings):
+        with first.threads:
+            span, values, basis = rayleigh_ritz(*first.components(settings.count))
             if settings.label_rank is not None:
                 some, report = settings.cut(values, report)
                 span, values, basis = span.some(some), values[some], basis[:, some]
@@ -180,10 +166,8 @@ def regress(problems: Sequence[Pencil], settings: Settings) -> list[tuple[Regres
 def _by_others(
     problem: Pencil, answer: Regression | None, choice: Choice, settings: Settings
 ) -> tuple[Regression, str, str]:
-    """What other methods find where the chosen one gave up (None) or did not converge, and why.
-
-    One that the user asked for is kept even if it stops early; a warning says so.
-    """
+    """What other methods find where the chosen one gave up (None) or did not converge, and why; one
+    that the user asked for is kept even if it stops early, with a warning."""
     name, reason = choice.regression, choice.reason
     factorizations = {other: cost for other, cost in choice.costs.items() if other != "cg"}
     others = ["svd" if problem.Z.decomposable else "lsqr"]
@@ -206,14 +190,14 @@ def _by_others(
     return answer, name, reason
 
 
-def rayleigh_ritz(span: Span, values: Array, basis: Array) -> Solved:
+def rayleigh_ritz(span: Span, values: Array, basis: Array) -> tuple[Span, Array, Array]:
     """The components on the span of W; as they are where W'B W is unknown, I, or singular."""
     square = span.square
     if square is None or np.all(np.abs(square - np.eye(len(square))) < NOTHING_LEFT):
         return span, values, basis
     cross = span.cross
     with blas_threads(len(square)):
-        L, info = sla.lapack.dpotrf(symmetric(square), lower=1)
+        L, info = sla.lapack.dpotrf((square + square.T) / 2, lower=1)
         if info:
             return span, values, basis
         half = sla.solve_triangular(L, cross, lower=True)

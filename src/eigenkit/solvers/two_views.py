@@ -66,7 +66,6 @@ class TwoViews:
 
     @classmethod
     def of(cls, mean: Array, R: Array, W: Array, d_x: int) -> TwoViews:
-        """From the first three."""
         A_x = _solve(R[:d_x, :d_x], W[:d_x])
         A_y = _solve(triangular_factor(R[:, d_x:]), W[d_x:])
         return cls(mean, R, W, A_x, A_y, _solve(R, W))
@@ -165,7 +164,6 @@ class SharedLatent:
 
     @cached_property
     def covariance(self) -> Array:
-        """The covariance of (x, y)."""
         W, d = self.loadings, self.d_x
         C = W @ W.T
         C[:d, :d], C[d:, d:] = self.R_x.T @ self.R_x, self.R_y.T @ self.R_y
