@@ -26,6 +26,7 @@ from eigenkit import (
     HypergraphSpectral,
     KernelCCA,
     KernelLDA,
+    KernelOrthonormalizedPLS,
     LeastSquaresProjection,
     MultilabelLDA,
     OrthonormalizedPLS,
@@ -629,3 +630,24 @@ def test_mu_is_chosen_for_sparse_labels_as_for_dense_ones(rng):
         for labels in (Y, sparse.csr_array(Y))
     ]
     assert_allclose(found[0].fold_scores_, found[1].fold_scores_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("precomputed", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("linear", "kernel"),
+    [(LDA, KernelLDA), (CCA, KernelCCA), (OrthonormalizedPLS, KernelOrthonormalizedPLS)],
+)
+def test_a_linear_kernel_predicts_as_the_features_do(linear, kernel, seed, precomputed):
+    """Whatever signs the components of either have."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 5))
+    Y = X[:, :3] + rng.normal(size=(60, 3))
+    y = np.where(np.arange(60) % 2, Y.argmax(axis=1), -1)
+    y = y if linear is LDA else np.where(y[:, None] < 0, np.nan, Y)
+    by_features = GraphRegularized(linear(alpha=0.1), mu=1.0).fit(X, y)
+    K = X @ X.T if precomputed else X
+    words = "precomputed" if precomputed else "linear"
+    by_kernel = GraphRegularized(kernel(kernel=words, alpha=0.1), mu=1.0).fit(K, y)
+    name = "decision_function" if linear is LDA else "predict"
+    assert_allclose(getattr(by_kernel, name)(K), getattr(by_features, name)(X), atol=1e-8)

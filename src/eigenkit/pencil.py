@@ -195,6 +195,11 @@ class Solution:
         parts = self.W[:, keep], self.eigenvalues[keep], self.basis[:, keep]
         return Solution(*parts, self.report, gram)
 
+    def turned(self, sign: Array) -> Solution:
+        """With every component times its sign, and all that goes with it."""
+        gram = None if self.gram is None else self.gram * sign * sign[:, None]
+        return replace(self, W=self.W * sign, basis=self.basis * sign, gram=gram)
+
     @property
     def cross(self) -> Array:
         """H'Z W (k x l)."""

@@ -287,10 +287,9 @@ class KernelProjection(KernelSpace, Projection):
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         # Signs are fixed on the side of y: those of dual coefficients depend on the order of rows.
-        sign = signs(solution.basis)
-        W, mean = self._on_rows(solution.W * sign, problem.mean)
-        solution = replace(solution, W=W, basis=solution.basis * sign)
-        super()._keep(replace(problem, mean=mean), solution)
+        solution = solution.turned(signs(solution.basis))
+        W, mean = self._on_rows(solution.W, problem.mean)
+        super()._keep(replace(problem, mean=mean), replace(solution, W=W))
 
     def _cast(self, value: Any) -> Any:
         """Dual coefficients cancel in their sums: they stay in float64, scores are cast."""
