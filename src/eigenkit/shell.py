@@ -337,13 +337,15 @@ def filled(parts: Mapping[str, str]) -> Callable[[T], T]:
     """A decorator: lines ``{name}`` of docstrings become the part of that name.
 
     In the docstring of a function, or of a class and of the methods that it defines. A part may
-    name others.
+    name others. Lines with names of no part stay: subclasses elsewhere may have their own.
     """
 
     def with_parts(text: str) -> str:
         return re.sub(r"^( *)\{(\w+)\}$", part, text, flags=re.M)
 
     def part(line: re.Match[str]) -> str:
+        if line[2] not in parts:
+            return line[0]
         return indent(with_parts(parts[line[2]].strip("\n")), line[1])
 
     def fill(documented: T) -> T:
