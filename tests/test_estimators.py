@@ -366,3 +366,20 @@ def test_what_is_not_in_memory_is_named():
     LDA().fit(X, [0, 1, 0])
     with pytest.raises(TypeError, match=r"X is a polars LazyFrame, .* give X.collect\(\)"):
         LDA().fit(X.lazy(), [0, 1, 0])
+
+
+def test_columns_and_methods_of_what_is_in_memory_do_not_make_it_lazy(rng):
+    X = rng.normal(size=(9, 3))
+    expected = LDA().fit(X, np.arange(9) % 3).transform(X)
+    frame = pd.DataFrame(X, columns=["compute", "collect", "c"])
+    found = LDA().fit(frame, np.arange(9) % 3).transform(frame)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+    class Computed(np.ndarray):
+        """An array of another package, which has it in memory."""
+
+        def compute(self):
+            return self
+
+    given = X.view(Computed)
+    np.testing.assert_array_equal(LDA().fit(given, np.arange(9) % 3).transform(given), expected)

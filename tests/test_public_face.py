@@ -241,3 +241,16 @@ def test_messages_name_kinds_with_the_right_article():
         alpha_path(AlphaSearchCV(CCA()), np.eye(3), np.eye(3), [1.0])
     with pytest.raises(TypeError, match="X is a dict: give an array"):
         CCA().fit({}, np.eye(3))
+
+
+def test_a_docstring_elsewhere_may_have_braces_of_its_own():
+    class Mine(LDA):
+        """Discriminant analysis of a template.
+
+        {no_part_of_ours}
+        {samples}
+        """
+
+    text = inspect.getdoc(Mine)
+    assert "{no_part_of_ours}\nParameters" in text
+    assert "{samples}" not in text

@@ -133,11 +133,13 @@ def count_or(*others: str | None, hint: str) -> Callable[[str, Any], None]:
     return check_this
 
 
+# An integer of at least 1, or None, which stands for all.
 check_all_or_count = count_or(None, hint=", or None for all")
 
 # A generator of random numbers can begin with integers up to this.
 _LARGEST_SEED = 2**32 - 1
 _SEED = f"an integer from 0 to {_LARGEST_SEED}"
+# ``value`` as such an integer.
 check_seed = partial(check_count, low=0, high=_LARGEST_SEED, expected=_SEED)
 
 
@@ -203,6 +205,7 @@ def optional(rule: Rule) -> Rule:
     return lambda name, value: None if value is None else refuse_others(name, value)
 
 
+# ``value`` as a float from 0 to 1.
 check_share = partial(check_real, high=1.0)
 
 # Parameters that mean the same wherever they are.
@@ -337,13 +340,15 @@ def filled(parts: Mapping[str, str]) -> Callable[[T], T]:
     """A decorator: lines ``{name}`` of docstrings become the part of that name.
 
     In the docstring of a function, or of a class and of the methods that it defines. A part may
-    name others.
+    name others. Lines with names of no part stay: subclasses elsewhere may have their own.
     """
 
     def with_parts(text: str) -> str:
         return re.sub(r"^( *)\{(\w+)\}$", part, text, flags=re.M)
 
     def part(line: re.Match[str]) -> str:
+        if line[2] not in parts:
+            return line[0]
         return indent(with_parts(parts[line[2]].strip("\n")), line[1])
 
     def fill(documented: T) -> T:

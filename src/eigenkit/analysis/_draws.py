@@ -1,5 +1,4 @@
-"""Random draws in parallel, which do not depend on the number of jobs; resamples, and their fits,
-compared with that on all samples."""
+"""Random draws, and resamples with their fits, in parallel: the same for any number of jobs."""
 
 from __future__ import annotations
 
@@ -102,9 +101,10 @@ def _bar(done: int, total: int, message: str) -> None:
 
 # -- resamples ----------------------------------------------------------------------------
 
-# How often to draw again if the method cannot be fitted on a resample; how many fits one task
-# makes, enough to outweigh the cost of a task.
-TRIES, BATCH = 20, 20
+# How often to draw again if the method cannot be fitted on a resample.
+TRIES = 20
+# Fits that one task makes: enough to outweigh the cost of a task.
+BATCH = 20
 
 ROOTS = ("canonical_correlations_", "singular_values_", "eigenvalues_", "explained_variance_")
 

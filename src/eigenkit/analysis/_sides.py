@@ -99,7 +99,8 @@ class View:
 
     def _units(self, size: Array) -> Array:
         """Powers of two that bring the columns, or all of them together, to the order of 1."""
-        return power_of_two(size if self._free_units else np.full_like(size, size.max(initial=0.0)))
+        whole = np.full_like(size, size.max(initial=0.0))
+        return power_of_two(size if self._free_units else whole)
 
     def _factor(self, unit: Array) -> float:
         """What the singular values are to be multiplied with, for columns in these units."""
@@ -170,9 +171,10 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
     refuse_blocks(X)
     model = clone(estimator).fit(X, y)
     if isinstance(model, est.MultiviewCCA):
-        columns, X = model._columns_, model._check_X(X, reset=False)
-        alphas = per_view("alpha", model.alpha, len(columns))
-        return [View(X[:, own], 1.0, a) for own, a in zip(columns, alphas, strict=True)]
+        joint = model._check_X(X, reset=False)
+        alphas = per_view("alpha", model.alpha, len(model._columns_))
+        views = zip(model._columns_, alphas, strict=True)
+        return [View(joint[:, own], 1.0, alpha) for own, alpha in views]
     X = check_X(BaseEstimator(), X, reset=True, min_samples=2)
     if isinstance(model, CrossDecomposition):
         return _covariance(model, X, y)

@@ -196,8 +196,9 @@ def _sparse_spe(plane: _Plane, X: Any, T: Array) -> Array:
     mean, unit, P = plane.mean, plane.unit, plane.loadings
     squares = X.power(2) @ unit**-2 - 2 * (X @ (mean / unit**2)) + np.sum((mean / unit) ** 2)
     along = project(X, mean, P / unit[:, None])
-    squares = squares - 2 * np.einsum("ij,ij->i", along, T)
-    return np.asarray(np.maximum(squares + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0))
+    cross = np.einsum("ij,ij->i", along, T)
+    fitted = np.einsum("ij,ij->i", T @ (P.T @ P), T)
+    return np.asarray(np.maximum(squares - 2 * cross + fitted, 0.0))
 
 
 def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:

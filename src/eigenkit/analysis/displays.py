@@ -359,7 +359,8 @@ class WeightsDisplay(Display):
         W = getattr(estimator, "components_", None)
         if W is None or np.ndim(W) != 2:
             raise ValueError(f"{type(estimator).__name__} has no components_ of features.")
-        return cls(*largest_entries(estimator, W, "component", component, top), component).plot(ax)
+        shown = largest_entries(estimator, W, "component", component, top)
+        return cls(*shown, component).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.weights, self.names, f"{self._words} {self.component + 1}")

@@ -284,7 +284,7 @@ class _Tested:
         self.statistic = _statistic(statistic, views)
         N = _basis(self.Z, self.blocks)
         freed, units = zip(*(view.rows(N) for view in views), strict=True)
-        self.found = steps.decompose([*freed])
+        self.found = steps.decompose(list(freed))
         if not len(self.found.values):
             raise ValueError(_nothing_to_test(freed, bool(self.Z.size), len(self.blocks) > 1))
         two = len(views) == 2
@@ -326,21 +326,31 @@ class _Tested:
 
 
 def _run(
-    plan: list[Step], name: str, n_permutations: int, random_state: Any, *how: Any
+    plan: list[Step],
+    name: str,
+    n_permutations: int,
+    random_state: Any,
+    n_jobs: int | None,
+    progress: Progress,
 ) -> tuple[Array, list[Array], tuple[bool, ...]]:
     """Observed statistics, those of the permutations, and whether these are all there are."""
-    root, tasks, exact, observed = root_seed(random_state), [], [], []
+    root = root_seed(random_state)
+    tasks: list[tuple[Any, ...]] = []
+    exact = []
     for j, (parts, blocks) in enumerate(plan):
         all_there_are = prod(factorial(len(rows)) for rows in blocks)
         every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
         counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
         tasks += [(count, every, name, plan[j], (root, j, i)) for i, count in enumerate(counts)]
+    found = in_parallel(_batch, tasks, "permutations", n_jobs, progress)
+    null: list[list[Array]] = [[] for _ in plan]
+    for (*_, (_, j, _)), draws in zip(tasks, found, strict=True):
+        null[j].append(draws)
+    observed = []
+    for parts, _ in plan:
         identity = np.arange(len(parts[0]))[None]
         observed.append(float(steps.statistic(name, parts, [identity] * (len(parts) - 1))[0]))
-    null: list[list[Array]] = [[] for _ in plan]
-    for task, draws in zip(tasks, in_parallel(_batch, tasks, "permutations", *how), strict=True):
-        null[task[-1][1]].append(draws)
     return np.array(observed), [np.concatenate(draws) for draws in null], tuple(exact)
 
 

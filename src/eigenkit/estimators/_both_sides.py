@@ -38,8 +38,9 @@ class ScoresByName:
 class CentredSides(Streaming):
     """Estimators that need nothing but X and y as centred data."""
 
-    def _state(self, sample: Any) -> Any:
-        return sample.sides()
+    def _state(self, sample: Any) -> tuple[Centered, Centered]:
+        sides: tuple[Centered, Centered] = sample.sides()
+        return sides
 
     def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
         check_sides_vary(*problem)

@@ -32,7 +32,8 @@ from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, splits_among
 from eigenkit.moments import Blocks
 from eigenkit.numerics.linalg import Array
-from eigenkit.shell import check_at_most, check_count, what_is
+from eigenkit.pencil import Report
+from eigenkit.shell import check_at_most, check_count, lacks, what_is
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -46,10 +47,13 @@ def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 class Delegating:
     """Predictions are made by another estimator, if it has the method."""
 
-    # What a subclass says: the estimator, fitted or not, that shows which methods there are; and
-    # the fitted one, with X as it takes it.
-    _asked: Any
-    _handed: Any
+    def _asked(self) -> Any:
+        """The estimator that says which methods there are, fitted or not."""
+        lacks(self, "_asked")
+
+    def _handed(self, X: Any) -> tuple[Any, Any]:
+        """The fitted estimator, and X as it takes it."""
+        lacks(self, "_handed")
 
     def _take_over(self, model: Any, *names: str) -> None:
         """Have what the model knows by these names, if it does."""
@@ -94,14 +98,19 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
 
     estimator: Any
     best_estimator_: Any
-    _chosen: Any  # says what was chosen, and by what
+
+    def _chosen(self) -> str:
+        """What was chosen, and by what."""
+        lacks(self, "_chosen")
 
     def _keep_best(self, fitted: Any) -> None:
         self.best_estimator_ = fitted
         self._take_over(fitted, "classes_", "n_features_in_", "feature_names_in_")
 
-    def _report(self, solution: Any) -> Any:
-        return self.best_estimator_.report_.noting(self._chosen())
+    def _report(self, solution: Any) -> Report:
+        """How the best estimator was fitted, and why it is the one."""
+        found: Report = self.best_estimator_.report_
+        return found.noting(self._chosen())
 
     def _asked(self) -> Any:
         return getattr(self, "best_estimator_", self.estimator)

@@ -263,9 +263,11 @@ class KernelProjection(KernelSpace, Projection):
         settings: Settings = super()._settings()
         return replace(settings, regression=method, n_components=None, reason=reason)
 
-    def _sample(self, X: Any, y: Any, weight: Any, graph: Any = None, *, rounding: Any = 0) -> Any:
+    def _sample(
+        self, X: Any, y: Any, sample_weight: Any, graph: Any = None, *, rounding: float = 0.0
+    ) -> Any:
         """``rounding`` is that of a precomputed kernel, where whoever computed it knows it."""
-        rows = super()._sample(X, y, weight, graph)
+        rows = super()._sample(X, y, sample_weight, graph)
         return replace(rows, rounding=rounding) if rounding else rows
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:

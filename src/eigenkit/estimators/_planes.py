@@ -131,7 +131,9 @@ class ProximalPlanes(Streaming, ScoresByName, ClassifierMixin, KernelParameters,
     alpha: float
     probability: bool
     _rules: ClassVar = {"probability": check_flag}
-    _settings = KernelParameters._check_kernel
+
+    def _settings(self) -> None:
+        self._check_kernel()
 
     # -- what a subclass says ----------------------------------------------------------
 

@@ -287,15 +287,21 @@ def tabular(X: Any) -> Any:
     return X
 
 
+# Packages whose collections may not be in memory, and the method that brings one there.
+_LAZY = {"dask": "compute", "polars": "collect"}
+
+
 def readable(name: str, X: Any) -> Any:
     """X as numbers can be read from it; refused where they would be misread, or crash a product."""
     X = tabular(X)
     if isinstance(X, Iterator):
         raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
-    if lazy := next((verb for verb in ("compute", "collect") if hasattr(X, verb)), None):
+    package = type(X).__module__.split(".")[0]
+    verb = _LAZY.get(package)
+    if verb and hasattr(type(X), verb):  # not of X itself: a frame has its columns as attributes
         raise TypeError(
-            f"{name} is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which is not in "
-            f"memory: give {name}.{lazy}(), or call partial_fit block by block."
+            f"{name} is a {package} {type(X).__name__}, which is not in memory: give "
+            f"{name}.{verb}(), or call partial_fit block by block."
         )
     if isinstance(X, Blocks):
         raise TypeError(

@@ -163,20 +163,22 @@ class LDA(GaussianClassifier, ScoresByName, ClassifierMixin, Projection):
         self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
         counted = replace(problem, total=problem.total / self._shrunken_to())
         coef, offset = gaussian(counted, solution, priors)
-        # Variances between classes in units of those within.
-        l, gram, between = self.n_components_, solution.gram, solution.eigenvalues
-        if gram is not None:
-            between = np.sum(solution.cross**2, axis=0) / gram.diagonal()
+        # Variances between classes in units of those within; with a graph the squares of the
+        # scores of the samples, of which both are shares, are not 1.
+        between: Array = solution.eigenvalues
+        squares: Array | float = 1.0
+        if solution.gram is not None:
+            squares = solution.gram.diagonal()
+            between = np.sum(solution.cross**2, axis=0) / squares
         within = np.maximum(1 - between, EPS * problem.n_rows)
         ratio = between / within
-        within *= 1.0 if gram is None else gram.diagonal()
         self._set(
             priors_=priors,
             intercept_=offset - coef @ problem.mean,
             # Classes with the same means have no variance between them, and shares of zero.
-            explained_variance_ratio_=ratio[:l] / (ratio.sum() or 1.0),
+            explained_variance_ratio_=ratio[: self.n_components_] / (ratio.sum() or 1.0),
             _offset_=offset,
-            _precision_=(counted.total / within)[:l],
+            _precision_=(counted.total / (squares * within))[: self.n_components_],
             **{self._coef_name: coef},
         )
         if self.store_covariance:

@@ -72,6 +72,7 @@ class ManyViews(Streaming, Transformer):
         return views
 
     def _columns(self) -> list[np.ndarray]:
+        """The columns of each view."""
         d = self.n_features_in_
         if hasattr(self, "_views_"):
             widths = [shape.n_features_in_ for shape in self._views_]

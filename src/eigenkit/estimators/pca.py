@@ -258,6 +258,7 @@ class PCA(SkipsGaps, Projection):
             self._spread_columns()
 
     def _count(self, squares: Array, total: float, freedom: float, n: int) -> int:
+        """How many of the components found are kept."""
         wanted: Any = self.n_components
         if wanted is None:
             return len(squares)

@@ -85,6 +85,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         coef = self.coef_ if l == self.n_components_ else self._coef(l)
         return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
 
+    # Only where the first components make a smaller model of their own.
     @available_if(lambda self: self._check_nested(1, AttributeError))  # type: ignore[untyped-decorator]
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions with 1, 2, ..., n_components_ components, one after the other.

@@ -31,6 +31,7 @@ from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.moments import RESPONSES, BlockedRows, Blocks, Factor, Rows
 from eigenkit.numerics.costs import fits
 from eigenkit.numerics.linalg import Array, power_of_two
+from eigenkit.pencil import Report
 from eigenkit.shell import check_choice, check_count, check_real, checked, shown, what_is
 from eigenkit.solvers.component_cv import (
     Linear,
@@ -357,7 +358,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         chosen = max(1, least if self.rule == "min" else fewest)
         return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
 
-    def _report(self, solution: Fit) -> Any:
+    def _report(self, solution: Fit) -> Report:
         chosen = f"n_components={self.n_components_}, chosen by cross-validation"
         return super()._report(solution).noting(chosen)
 

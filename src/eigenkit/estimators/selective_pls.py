@@ -38,10 +38,11 @@ class _SparsePairs(StreamedPLS):
     tol: float
     max_iter: int
 
-    def _settings(self) -> Any:
+    def _settings(self) -> tuple[bool, bool]:
         for side in ("x", "y"):
             sparsities(self, side)
-        return super()._settings()
+        scale: tuple[bool, bool] = super()._settings()
+        return scale
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (sparsities(self, side, l) for side in ("x", "y"))
