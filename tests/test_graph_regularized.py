@@ -170,10 +170,27 @@ def test_a_light_graph_hardly_changes_any_projection(name, weighted, rng):
     weight = rng.integers(0, 3, N).astype(float) if weighted else None
     known = np.arange(N) % 2 == 0
     plain, graph = (
-        GraphRegularized(estimator, mu=mu).fit(X, y, weight, labelled=known).transform(X)
-        for mu in (0.0, 1e-10)
+        GraphRegularized(estimator, mu=mu).fit(X, y, weight, labelled=known) for mu in (0.0, 1e-10)
     )
-    np.testing.assert_allclose(np.abs(graph), np.abs(plain), atol=1e-6 * np.abs(plain).max())
+    for method in ("transform", "predict_proba", "decision_function", "predict"):
+        if hasattr(plain, method) and not (method == "predict" and is_classifier(estimator)):
+            expected, found = (np.abs(getattr(model, method)(X)) for model in (plain, graph))
+            np.testing.assert_allclose(found, expected, atol=1e-6 * expected.max())
+
+
+@pytest.mark.parametrize("target", ["cca", "opls", "lda"])
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5])
+def test_a_penalty_counts_once_beside_a_light_graph(target, l1_ratio, rng):
+    X = rng.normal(size=(N, 6))
+    Y = X[:, :3] + 0.1 * rng.normal(size=(N, 3))
+    y = Y.argmax(axis=1) if target == "lda" else Y
+    estimator = LeastSquaresProjection(target=target, alpha=5.0, l1_ratio=l1_ratio)
+    known = np.arange(N) % 2 == 0
+    plain, graph = (
+        GraphRegularized(estimator, mu=mu).fit(X, y, labelled=known) for mu in (0.0, 1e-10)
+    )
+    method = "predict_proba" if target == "lda" else "predict"
+    assert_allclose(getattr(graph, method)(X), getattr(plain, method)(X), atol=1e-6)
 
 
 def test_class_balanced_labels_with_a_graph_by_the_definition(rng):

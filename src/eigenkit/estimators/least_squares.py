@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -161,6 +162,11 @@ class LeastSquaresProjection(Projection):
         grain = problem.labels.grain if self.target == "opls" else 0.0
         l1 = float(self.l1_ratio)
         return least_squares_path(problem.pencil, alphas, l1, settings, grain)
+
+    def _solve(self, problem: Problem, settings: Settings) -> Solution:
+        # The penalty is no part of what is fitted on the scores, with a graph neither.
+        of_samples = None if problem.labelled is None else problem.labelled.at(0.0)
+        return super()._solve(replace(problem, labelled=of_samples), settings)
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would find W on these data, and why, without fitting."""
