@@ -175,3 +175,12 @@ def test_nothing_takes_the_place_of_a_pipe() -> None:
     told = run("fit c.csv --labels k -o pipe --force", code=1)
     assert "this is a device or a pipe, not a file" in told
     assert Path("pipe").is_fifo()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
+@pytest.mark.parametrize("closed", [">&-", "<&-"])
+def test_a_closed_stream_is_like_an_empty_one(closed: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m eigenkit inspect nothing.ek {closed}"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert told.returncode == 1
+    assert told.stderr == "error: nothing.ek: there is no such file.\n"

@@ -366,6 +366,10 @@ def test_what_is_not_in_memory_is_named():
     LDA().fit(X, [0, 1, 0])
     with pytest.raises(TypeError, match=r"X is a polars LazyFrame, .* give X.collect\(\)"):
         LDA().fit(X.lazy(), [0, 1, 0])
+    with pytest.raises(TypeError, match=r"y is a polars LazyFrame, .* give y.collect\(\)"):
+        LDA().fit(X, X[["a"]].lazy())
+    with pytest.raises(TypeError, match="sample_weight is a polars LazyFrame"):
+        LDA().fit(X, [0, 1, 0], sample_weight=X[["a"]].lazy())
 
 
 def test_columns_and_methods_of_what_is_in_memory_do_not_make_it_lazy(rng):

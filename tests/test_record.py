@@ -94,6 +94,9 @@ def test_damage_is_named_with_its_place():
         (("methods", 0, "model", "correlated"), [0]),
         (("methods", 0, "by_components", "mean"), []),
         (("points", "observed"), [[1.0]]),
+        (("methods", 0, "scores"), {}),
+        (("methods", 0, "alpha", "alphas"), []),
+        (("protocol", "n_train"), 0),
     ],
 )
 def test_indices_must_point_inside(where, value):

@@ -15,8 +15,16 @@ def _stop(number: int, frame: Any) -> NoReturn:
     os._exit(128 + number)
 
 
+def _open_streams() -> None:
+    """Where the caller closed a stream, nothing is read and what is written goes nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
 def main() -> None:
     """Run the command line; the demonstration needs no extra package."""
+    _open_streams()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may be ignored
         signal.signal(signal.SIGINT, _stop)
     try:

@@ -13,7 +13,14 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
 from eigenkit.data import SAFE_RANGE, as_dense, check_finite, check_size, largest
-from eigenkit.estimators._validation import COMPLEX, PRECISIONS, plain_words, readable, tabular
+from eigenkit.estimators._validation import (
+    COMPLEX,
+    PRECISIONS,
+    plain_words,
+    readable,
+    refuse_lazy,
+    tabular,
+)
 from eigenkit.numerics.linalg import Array
 from eigenkit.numerics.threads import thread_map
 from eigenkit.shell import shown
@@ -70,6 +77,7 @@ def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
 
 def check_y_names(model: Any, y: Any, *, reset: bool = False) -> None:
     """Refuse a frame with columns of other names than y had in the fit; ``reset`` keeps its own."""
+    refuse_lazy("y", y)
     if reset:
         vars(model).pop("_y_names_", None)
     names, known = list(getattr(tabular(y), "columns", ())), vars(model).get("_y_names_")

@@ -177,6 +177,7 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     """Weights as float64, None if all are one."""
     if sample_weight is None:
         return None
+    refuse_lazy("sample_weight", sample_weight)
     with plain_words("sample_weight"):
         weight = np.asarray(sample_weight)
     for kind, found in (
@@ -280,6 +281,19 @@ def check_sides_vary(X: Any, Y: Any) -> None:
 # -- kinds of objects -------------------------------------------------------------------
 
 
+# Packages whose collections may not be in memory, and the method that brings one there.
+_LAZY = {"dask": "compute", "polars": "collect"}
+
+
+def refuse_lazy(name: str, X: Any) -> None:
+    """Refuse what is not in memory, before it is asked for anything else."""
+    package = type(X).__module__.split(".")[0]
+    verb = _LAZY.get(package)
+    if verb and hasattr(type(X), verb):  # not of X itself: a frame has its columns as attributes
+        kind = f"{package} {type(X).__name__}"
+        raise TypeError(f"{name} is a {kind}, which is not in memory: give {name}.{verb}().")
+
+
 def tabular(X: Any) -> Any:
     """A frame of a kind that scikit-learn does not read, as one that it does."""
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
@@ -287,22 +301,12 @@ def tabular(X: Any) -> Any:
     return X
 
 
-# Packages whose collections may not be in memory, and the method that brings one there.
-_LAZY = {"dask": "compute", "polars": "collect"}
-
-
 def readable(name: str, X: Any) -> Any:
     """X as numbers can be read from it; refused where they would be misread, or crash a product."""
+    refuse_lazy(name, X)
     X = tabular(X)
     if isinstance(X, Iterator):
         raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
-    package = type(X).__module__.split(".")[0]
-    verb = _LAZY.get(package)
-    if verb and hasattr(type(X), verb):  # not of X itself: a frame has its columns as attributes
-        raise TypeError(
-            f"{name} is a {package} {type(X).__name__}, which is not in memory: give "
-            f"{name}.{verb}(), or call partial_fit block by block."
-        )
     if isinstance(X, Blocks):
         raise TypeError(
             f"{name} is a collection of blocks, and this needs arrays: give the blocks one by one, "

@@ -215,7 +215,8 @@ class GraphRegularized(BestEstimator):
         if classes and not known.all() and len(found := np.unique(y[known])) == 1:
             raise ValueError(
                 f"y holds no class but {found[0]!s} beside marks of rows without labels, such as "
-                "-1: give other names to the classes, or say with labelled which rows have labels."
+                "-1: two classes are needed; if a mark is one, give it another name, or say with "
+                "labelled which rows have labels."
             )
 
     def _splits(self, y: Any, there: np.ndarray) -> Iterator[Split]:

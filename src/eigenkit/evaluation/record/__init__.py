@@ -140,6 +140,7 @@ def _check_indices(run: Run) -> None:
     fine &= len(graph.labels) == len(graph.label_positions)
     fine &= len(graph.sets) == len(graph.set_positions)
     fine &= all(len(place) == 2 for place in graph.label_positions + graph.set_positions)
+    fine &= run.protocol.n_train > 0
     n = len(points.rows)
     fine &= n == len(points.labels) == len(points.held_out)
     fine &= _table_fits(points.observed, n)
@@ -153,8 +154,10 @@ def _method_fits(method: Method, run: Run) -> bool:
     fine = _table_fits(method.predicted, n, {len(row) for row in run.points.observed[:1]})
     fine &= _table_fits(method.confusion, shown, {shown})
     fine &= all(len(c.precision) in (0, len(run.recall)) for c in method.roc)
-    steps, model = method.by_components, method.model
+    fine &= len({len(score.values) for score in method.scores.values()}) == 1
+    steps, search, model = method.by_components, method.alpha, method.model
     fine &= steps is None or len(steps.components) == len(steps.mean) == len(steps.std)
+    fine &= search is None or 0 < len(search.alphas) == len(search.mean) == len(search.std)
     if model is None:
         return fine
     fine &= all(len(row) == len(model.correlated) for row in model.label_correlations)
