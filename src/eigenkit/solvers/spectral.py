@@ -200,7 +200,8 @@ def minka(variance: Array, n: int, d: int) -> int:
 def _evidence(spectrum: Array, k: int, n: int) -> float:
     """log p(X | k components), up to a constant."""
     d = len(spectrum)
-    noise = max(float(spectrum[k:].mean()), tolerances.EPS * float(spectrum[0]))
+    # Beside components without any noise there is some, far below the smallest of them.
+    noise = float(spectrum[k:].mean()) or tolerances.EPS * float(spectrum[k - 1])
     half = (d - np.arange(k)) / 2
     log_p = -k * np.log(2.0) + np.sum(scipy.special.gammaln(half) - half * np.log(np.pi))
     log_p -= n / 2 * np.sum(np.log(spectrum[:k])) + n / 2 * (d - k) * np.log(noise)
