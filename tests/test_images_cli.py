@@ -139,6 +139,26 @@ def test_the_demo_finds_what_was_planted(tmp_path):
     assert (tmp_path / "shapes" / "shapes.html").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("held", [None, [], ["kept"]])
+def test_an_interrupted_demo_leaves_nothing_or_says_what(tmp_path, monkeypatch, held):
+    def stop(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eigenkit.images.demo.read_sets", stop)
+    monkeypatch.setattr("eigenkit.images.demo.N_TRAIN", 2)
+    folder = tmp_path / "shapes"
+    if held is not None:
+        folder.mkdir()
+    for name in held or []:
+        (folder / name).touch()
+    answer = run("demo", "--out", folder, "--force")
+    assert answer.exit_code == 130
+    drawn = f"what was drawn so far is in {folder}" in answer.stderr
+    assert ("no output was written" in answer.stderr) != drawn == bool(held)
+    assert folder.exists() == (held is not None)
+    assert not folder.exists() or any(folder.iterdir()) == bool(held)
+
+
 def test_a_folder_that_holds_something_is_no_place_for_the_demo(tmp_path):
     (tmp_path / "mine.csv").write_text("a\n1\n")
     answer = run("demo", "--out", tmp_path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +110,7 @@ def demo(given: o.Given) -> Result:
     folder = Path(given.out)
     if not given.force and folder.is_dir() and any(folder.iterdir()):
         raise FileError(folder, "this folder is not empty: name another one, or give --force.")
-    with progress("annotate") as advance:
+    with _all_or_nothing(folder), progress("annotate") as advance:
         found = run(folder, given.random_state, advance)
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
@@ -116,6 +118,22 @@ def demo(given: o.Given) -> Result:
         f"wrote {clean(found['model'])} and {clean(found['page'])}, to open in a browser",
     ]
     return Result(found, "\n".join(lines))
+
+
+@contextmanager
+def _all_or_nothing(folder: Path) -> Iterator[None]:
+    """If the work inside is stopped, leave nothing in a folder that was empty."""
+    before = list(folder.iterdir()) if folder.is_dir() else None
+    try:
+        yield
+    except BaseException as stop:
+        if not before:
+            shutil.rmtree(folder, ignore_errors=True)
+        if before is not None:
+            folder.mkdir(exist_ok=True)
+        if before and isinstance(stop, KeyboardInterrupt):
+            raise type(stop)(f"what was drawn so far is in {folder}") from None
+        raise
 
 
 def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str]:
