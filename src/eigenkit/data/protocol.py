@@ -306,7 +306,7 @@ class SparseTarget:
     """H = diag(r) (S - 1 mean') for sparse S (n x k) and weights r^2, with mean the weighted mean.
 
     H is never formed, unless by ``np.asarray``. A column of S without variance is left out, as
-    :func:`centered_columns` does it.
+    :func:`~eigenkit.data.centered_columns` does it.
 
     >>> H = SparseTarget(sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0]])))
     >>> H @ np.eye(2)
