@@ -144,6 +144,7 @@ class Report:
         return 10 * max((value for value in measured if not math.isnan(value)), default=0.0)
 
     def noting(self, note: str) -> Report:
+        """The report with one more note."""
         return replace(self, notes=(*self.notes, note))
 
     def facts(self) -> dict[str, str]:

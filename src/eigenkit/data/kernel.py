@@ -76,6 +76,7 @@ class CenteredKernel(Data):
         return np.asarray(self.K @ V)
 
     def rmatmat(self, U: Array) -> Array:
+        """The direction Z'U, by its dual coefficients."""
         return U
 
     def inner(self, V: Array, W: Array) -> Array:

@@ -96,17 +96,17 @@ class Marks:
                 "give blocks that are the same in every pass."
             )
         pairs = zip(self.blocks, later.blocks, strict=False)
-        changed = [
-            i
-            for i, ((*X, y), (*Z, z)) in enumerate(pairs)
-            if X != Z or (None not in (y, z) and y != z)
-        ]
+        changed = [i for i, pair in enumerate(pairs) if _differ(*pair)]
         if changed or len(self.blocks) != len(later.blocks):
             which = changed[0] if changed else min(len(self.blocks), len(later.blocks))
             raise ValueError(
                 f"block {which} of X holds other numbers in a later pass than in the first: give "
                 "blocks that are the same in every pass (for a shuffled source, with a fixed seed)."
             )
+
+
+def _differ(a: Mark, b: Mark) -> bool:
+    return a[:2] != b[:2] or (None not in (a[2], b[2]) and a[2] != b[2])
 
 
 def _marked(blocks: Iterable[Any], function: Callable[..., Any], *shared: Any) -> tuple[Any, Marks]:
@@ -193,12 +193,20 @@ class Survey:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = self.mean + (other.total / total) * (other.mean - self.mean)
             squares = self.squares + other.squares
-        n_rows, n_stored = self.n_rows + other.n_rows, self.n_stored + other.n_stored
-        counted, is_sparse = self.counted and other.counted, self.is_sparse or other.is_sparse
-        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        columns = mean, squares, low, high, self.filled + other.filled
-        about = is_sparse, self.squared_rows + other.squared_rows, max(self.eps, other.eps)
-        return Survey(n_rows, n_stored, total, counted, *columns, *about)
+        return Survey(
+            n_rows=self.n_rows + other.n_rows,
+            n_stored=self.n_stored + other.n_stored,
+            total=total,
+            counted=self.counted and other.counted,
+            mean=mean,
+            squares=squares,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            filled=self.filled + other.filled,
+            is_sparse=self.is_sparse or other.is_sparse,
+            squared_rows=self.squared_rows + other.squared_rows,
+            eps=max(self.eps, other.eps),
+        )
 
     @property
     def sizes(self) -> Array:

@@ -44,7 +44,7 @@ class Data:
     # What the columns of X were multiplied by, so that squares neither overflow nor vanish; one
     # number, or (d,).
     unit: float | Array = 1.0
-    # The same for every column, and zero for constant ones: Z has the columns of X diag(m).
+    # The same for every column, zero for constant ones; None for 1. Z has the columns of X diag(m).
     m: Array | None = None
     # Whether Z itself may be decomposed; its Gram matrices have half of its digits.
     decomposable: bool = False
@@ -248,7 +248,7 @@ class Data:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding."""
         if self.decomposable and self.plain:
             return linalg.truncated_svd(self.toarray(), self.n_samples, self.grain())
-        # A Gram matrix resolves singular values down to about 1e-8 of the largest only.
+        # A Gram matrix, as a kernel is, resolves singular values down to 1e-8 of the largest only.
         squares, vectors = linalg.eigenpairs(self.smaller_gram())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
@@ -306,7 +306,7 @@ class SparseTarget:
     """H = diag(r) (S - 1 mean') for sparse S (n x k) and weights r^2, with mean the weighted mean.
 
     H is never formed, unless by ``np.asarray``. A column of S without variance is left out, as
-    :func:`centered_columns` does it.
+    :func:`~eigenkit.data.centered_columns` does it.
 
     >>> H = SparseTarget(sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0]])))
     >>> H @ np.eye(2)

@@ -177,8 +177,8 @@ class TargetRows:
 
     target: Target
     labels: Labels
-    center: Array | float  # subtracted before they are finished where the target is linear
-    # Of others: it would take a pass of its own, which products with centred Z can do without.
+    center: Array | float  # subtracted before rows are finished, where the target is linear
+    # Of the rows of other targets: it takes a pass of its own, which products with centred Z spare.
     mean: Array | float = 0.0
 
     def __call__(self, Y: Array) -> Array:

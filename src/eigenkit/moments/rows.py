@@ -74,6 +74,7 @@ class Rows:
 
     @property
     def n_bytes(self) -> int:
+        """The room that X and Y take."""
         return int(sum(part.nbytes for part in (*arrays_of(self.X), self.Y)))
 
     def check(self, d: int, k: int) -> None:
@@ -91,6 +92,7 @@ class Rows:
         return self.take(np.flatnonzero(self.weight > 0))
 
     def take(self, index: np.ndarray | slice) -> Rows:
+        """Some of the rows."""
         weight, fade = (None if w is None else w[index] for w in (self.weight, self.fade))
         return replace(self, X=self.X[index], Y=self.Y[index], weight=weight, fade=fade)
 
@@ -180,9 +182,11 @@ class Rows:
         return all(precision(mine) == precision(theirs) for mine, theirs in pairs)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Rows:
+        """The same rows with their labels put in their places among k."""
         return replace(self, Y=among(self.Y, columns, k))
 
     def append(self, other: Rows) -> Rows:
+        """Both sets of rows, one after the other."""
         if sparse.issparse(self.X) and sparse.issparse(other.X):
             X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
         else:
@@ -305,12 +309,18 @@ class Factor:
         """The summary of the rows of both."""
         a, b = _with_common_sets(self, other)
         total, gap = a.total + b.total, b.mean - a.mean
-        counts = total, a.count + b.count, a.n_rows + b.n_rows
-        mean = a.mean + (b.total / total) * gap
-        R = np.vstack([a.R, b.R, np.sqrt(a.total * b.total / total) * gap])
-        degree, counted = a.degree + b.degree, a.counted and b.counted
-        eps = max(a.eps, b.eps), max(a.eps_y, b.eps_y)
-        return Factor(a.d, *counts, mean, R, degree, a.sets, counted, *eps).triangular()
+        return replace(
+            a,
+            total=total,
+            count=a.count + b.count,
+            n_rows=a.n_rows + b.n_rows,
+            mean=a.mean + (b.total / total) * gap,
+            R=np.vstack([a.R, b.R, np.sqrt(a.total * b.total / total) * gap]),
+            degree=a.degree + b.degree,
+            counted=a.counted and b.counted,
+            eps=max(a.eps, b.eps),
+            eps_y=max(a.eps_y, b.eps_y),
+        ).triangular()
 
     def triangular(self) -> Factor:
         """The same summary in as few rows as it takes."""

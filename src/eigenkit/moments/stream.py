@@ -136,7 +136,8 @@ class Moments:
             return self
         width = self._width()
         kept = size <= _block_bytes(width)
-        if (size if kept else 8 * width**2) > STREAM_LIMIT_BYTES:
+        room = size if kept else 8 * width**2
+        if room > STREAM_LIMIT_BYTES:
             raise ValueError(self._too_large(width, size))
         return self if kept else self._folded(target)
 
@@ -323,6 +324,7 @@ class ClassMoments:
         ]
 
     def by_class(self, k: int) -> ClassMoments:
+        """Themselves: what :class:`BlockedRows` makes by a pass."""
         return self
 
 

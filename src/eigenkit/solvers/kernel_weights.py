@@ -120,6 +120,7 @@ def best_of(bank: KernelBank, candidates: Sequence[Array]) -> KernelWeights:
 
 
 def best_single(bank: KernelBank) -> KernelWeights:
+    """The one kernel of smallest F."""
     return best_of(bank, list(np.eye(bank.p)))
 
 

@@ -161,7 +161,7 @@ def block_lsqr(
 ) -> Run:
     """The least squares solution of least norm of Z X = B.
 
-    Golub-Kahan bidiagonalization of Z, by blocks Z V and Z'U: twice the vectors of
+    Golub-Kahan bidiagonalization, with Z V ``forward`` and Z'U ``backward``: twice the vectors of
     :func:`block_cg`, but the condition number of Z and not its square. It has converged where
     ||Z'(B - Z X)|| fell below tol * ||Z'B||. Singular values up to ``floor`` are rounding.
     """

@@ -61,6 +61,7 @@ class Sums:
     column = None
 
     def normals(self, Z: Array) -> Array:
+        """The normals of planes, in the units of the features."""
         return (Z * self.units)[:, :-1]
 
 

@@ -23,7 +23,7 @@ def nipals(
     X: Array,
     Y: Array,
     n_components: int,
-    deflation: str,
+    deflation: str,  # "regression" or "canonical"
     *,
     tol: float,
     max_iter: int,

@@ -80,7 +80,7 @@ class Directions:
 
 @dataclass(frozen=True)
 class Dual:
-    """Coefficients A and scores S (n x l both) of directions, for targets H and one ridge."""
+    """:class:`Directions` by coefficients A and scores S (n x l both), for one ridge."""
 
     problem: Pencil
     H: Array

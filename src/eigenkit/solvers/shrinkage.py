@@ -31,7 +31,7 @@ from eigenkit.numerics.tolerances import EPS
 @dataclass(frozen=True)
 class Spectrum:
     """Singular values and directions of ``unit`` times the centred data, so that squares are in
-    the range of floating point."""
+    the range of floating point; and the factors f_i by which methods shrink them."""
 
     s: Array  # (r, decreasing)
     directions: Array  # u (d x r)
@@ -60,9 +60,11 @@ class Spectrum:
         return np.ones(len(self.s))
 
     def pcr(self, p: int) -> Array:
+        """Ones for the first p directions."""
         return (np.arange(len(self.s)) < p).astype(np.float64)
 
     def ridge(self, alpha: float) -> Array:
+        """s^2 / (s^2 + alpha)."""
         s = self.singular_values
         return (s / np.hypot(s, np.sqrt(alpha))) ** 2
 

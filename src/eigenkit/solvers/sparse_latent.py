@@ -73,6 +73,7 @@ class Observed:
 
     @property
     def squares(self) -> Array:
+        """Sums of squares of the columns."""
         return (self.weight if self.seen is not None else np.ones(len(self.V))) @ self.V**2
 
 
@@ -97,6 +98,7 @@ class Loadings:
         return self.noise[0] / self.noise[1]
 
     def ordered(self, order: np.ndarray) -> Loadings:
+        """The same with components in another order."""
         return replace(
             self,
             mean=self.mean[:, order],

@@ -359,12 +359,15 @@ def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
     kept: list[int] = []
     bases = [S[:, :0] for S in scores]
     for j in order:
-        rests = [S[:, j] for S in scores]
-        for _ in range(2):
-            rests = [v - Q @ (Q.T @ v) for v, Q in zip(rests, bases, strict=True)]
-        pairs = zip(rests, scores, strict=True)
-        outside = all(norm(v) ** 2 > DEPENDENT * norm(S[:, j]) ** 2 for v, S in pairs)
-        if len(kept) < l and outside:
+        outside = (_is_outside(S[:, j], Q) for S, Q in zip(scores, bases, strict=True))
+        if len(kept) < l and all(outside):
             kept.append(j)
             bases = [np.linalg.qr(S[:, kept])[0] for S in scores]
     return kept
+
+
+def _is_outside(v: Array, Q: Array) -> bool:
+    rest = v
+    for _ in range(2):
+        rest = rest - Q @ (Q.T @ rest)
+    return bool(norm(rest) ** 2 > DEPENDENT * norm(v) ** 2)

@@ -65,8 +65,13 @@ GUARD = 10
 SOLVERS = ("auto", "two_stage", "direct")
 
 # The methods of stage one.
-REGRESSIONS = {"cholesky": cholesky, "dual_cholesky": dual_cholesky, "svd": svd}
-REGRESSIONS |= {"cg": cg, "lsqr": lsqr}
+REGRESSIONS = {
+    "cholesky": cholesky,
+    "dual_cholesky": dual_cholesky,
+    "svd": svd,
+    "cg": cg,
+    "lsqr": lsqr,
+}
 
 # With a direct method, a residual above this means that half of the digits are lost.
 LOST = 1e-5

@@ -66,6 +66,7 @@ class TwoViews:
 
     @classmethod
     def of(cls, mean: Array, R: Array, W: Array, d_x: int) -> TwoViews:
+        """From the first three."""
         A_x = _solve(R[:d_x, :d_x], W[:d_x])
         A_y = _solve(triangular_factor(R[:, d_x:]), W[d_x:])
         return cls(mean, R, W, A_x, A_y, _solve(R, W))

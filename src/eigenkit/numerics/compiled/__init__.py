@@ -229,8 +229,12 @@ def _powers() -> np.ndarray:
     return np.array([[float(p), float(p - int(float(p))), 1 / p] for p in powers])
 
 
-_KINDS: dict[str, Any] = {"i": ctypes.c_int32, "q": ctypes.c_int64}
-_KINDS |= {"p": ctypes.c_void_p, "c": ctypes.c_char}
+_KINDS: dict[str, Any] = {
+    "i": ctypes.c_int32,
+    "q": ctypes.c_int64,
+    "p": ctypes.c_void_p,
+    "c": ctypes.c_char,
+}
 
 
 @cache
