@@ -20,7 +20,7 @@ from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.multiview import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
-from eigenkit.solvers.regression import Directions, reductions
+from eigenkit.solvers.regression import Directions, Dual, reductions
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
 from eigenkit.solvers.spectral import Filter, correct
 
@@ -408,3 +408,20 @@ def test_orthogonal_components_end_at_the_grain_of_the_columns(unit, rng):
     ends = min(length, abs(w @ A.T @ A @ W[:, 0]) / length)
     assert len(found(0.99 * ends).norms) == 1
     assert len(found(1.01 * ends).norms) == 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_of_any_directions_are_those_of_the_definition(weighted, rng):
+    """Also of directions that are no answer, by the directions and by their coefficients."""
+    X, H = rng.normal(size=(9, 20)), rng.normal(size=(9, 3))
+    weight = rng.uniform(0.5, 2.0, 9) if weighted else None
+    pencil = Pencil.state(Centered(X, weight), H, 0.7)
+    Z, H = pencil.Z.toarray(), np.asarray(pencil.H)
+    A, values = rng.normal(size=(9, 2)), np.array([0.9, 0.4])
+    W = Z.T @ A
+    B = Z.T @ Z + 0.7 * np.eye(20)
+    left, right = Z.T @ H @ H.T @ Z @ W, B @ W * values
+    orthogonality = np.abs(W.T @ B @ W - np.eye(2)).max()
+    residual = sla.norm(left - right) / (sla.norm(left) + sla.norm(right))
+    for span in (Directions(pencil, W), Dual(pencil, H, A, Z @ W, 0.7)):
+        np.testing.assert_allclose(span.errors(values), (residual, orthogonality), rtol=1e-9)
