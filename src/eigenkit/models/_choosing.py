@@ -63,9 +63,11 @@ class FitRows(Iterable[tuple[Any, np.ndarray]]):
     """
 
     def scores(self, projection: Any) -> Iterable[tuple[Array, np.ndarray]]:
+        """Scores and labels of every block."""
         return ((scores_of(projection, X), y) for X, y in self)
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
         return sums_of(((X, y, None) for X, y in self), projection, target)
 
 
@@ -114,6 +116,7 @@ class InMemory(FitRows):
         return [*splits_of(folds, self.cv)]
 
     def fit(self, estimator: Any, searched: bool = False) -> Any:
+        """The estimator, fitted to all rows."""
         ((X, y),) = self
         return estimator.fit(X, y)
 

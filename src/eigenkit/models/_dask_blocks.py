@@ -117,6 +117,7 @@ class DaskBlocks(Blocks):
             yield from ((scores, y) for scores, y, _ in result_of(self.client, made))
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
         found: ScoreSums | None = self.passes().run(sums_of, projection, target)
         return found
 
