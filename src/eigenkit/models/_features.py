@@ -62,12 +62,13 @@ class TextColumn:
         place = {word: j for j, word in enumerate(self.words)}
         found = np.array([place.get(as_class(cell), -1) for cell in cells], dtype=np.int64)
         strange = {as_class(cells[i]) for i in np.flatnonzero(found < 0)}
-        new, column = sorted(strange - {""}), f"column {shown(self.name)}"
+        column = f"column {shown(self.name)}"
         if "" in strange:
             what = "has no category in some rows: they count as none of the known ones."
             warnings.warn(f"{column} {what}", stacklevel=2)
-        if new:
-            what = f"holds categories that the model was not fitted on ({listed(new, 3)})"
+        if strange - {""}:
+            new = listed(sorted(strange - {""}), 3)
+            what = f"holds categories that the model was not fitted on ({new})"
             warnings.warn(f"{column} {what}: they count as none.", stacklevel=2)
         known = np.flatnonzero(found >= 0)
         places = known, found[known]
@@ -212,8 +213,9 @@ def learn_features(
 def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
     """The blocks; if ``missing`` is "drop", without rows that lack a value or a ``named`` cell."""
     for block in blocks():
-        if missing == "drop" and (gaps := incomplete(block, named)).any():
-            block = block.take(np.flatnonzero(~gaps))
+        if missing == "drop":
+            gaps = incomplete(block, named)
+            block = block.take(np.flatnonzero(~gaps)) if gaps.any() else block
         yield block
 
 
