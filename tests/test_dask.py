@@ -171,6 +171,15 @@ def test_scores_of_parts_are_parts_which_the_workers_hold(client):
     np.testing.assert_array_equal(found.components_, right.components_)
 
 
+def test_a_function_is_applied_to_every_block_of_parts_as_of_blocks_here(client):
+    X, y = _part(0)
+    parts = [[(X[:20], y[:20]), (X[:0], y[:0])], [(X[20:], y[20:])]]
+    blocks = RowBlocks.from_dask(client, [dask.delayed(part) for part in parts])
+    here = _here([block for part in parts for block in part])
+    for found in (blocks, here):
+        assert [*found.apply(np.shape)] == [(20, 40), (0, 40), (40, 40)]
+
+
 def test_files_of_words_beside_files_of_numbers_on_a_cluster(client, tmp_path):
     for i, cells in enumerate((["yes", "no"], [1, 0])):
         rows = "".join(f"{j},{j % 3},{cells[j % 2]}\n" for j in range(6))

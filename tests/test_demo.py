@@ -23,6 +23,13 @@ def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):
     assert "report to open in a browser" in out
 
 
+def test_without_a_matplotlib_that_can_be_imported_there_is_no_picture(tmp_path, monkeypatch):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('no shared library')")
+    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert demo.picture(tmp_path / "a.png") is None
+
+
 @pytest.mark.slow
 def test_two_stage_equals_direct_on_the_embedded_data():
     lines = demo.run("generated", *demo.multilabel())

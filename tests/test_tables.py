@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,16 @@ def test_a_column_that_is_kept_may_be_a_feature_too(tmp_path):
     (block,) = open_file(str(tmp_path / "a.csv"), options).blocks(10)
     np.testing.assert_array_equal(block.X, [[7, 1], [8, 2]])
     assert block.kept == {"id": ["07", "08"]}
+
+
+def test_files_that_are_read_in_turns_leave_the_limit_of_csv_as_it_was(tmp_path):
+    before, path = csv.field_size_limit(), tmp_path / "a.csv"
+    path.write_text("u,v\n" + "1,2\n" * 500)
+    one, other = (open_file(str(path), Reading()).blocks(100) for _ in range(2))
+    assert len(next(one)) == len(next(other)) == 99
+    assert csv.field_size_limit() == before
+    assert sum(map(len, one)) == sum(map(len, other)) == 401
+    assert csv.field_size_limit() == before
 
 
 def test_decimal_commas_are_found_beside_dates_and_not_beside_points(tmp_path):

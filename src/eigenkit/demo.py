@@ -105,10 +105,10 @@ def table(lines: list[Line]) -> str:
 
 def picture(path: Path) -> Path | None:
     """Two projections drawn side by side, if matplotlib is there."""
-    if find_spec("matplotlib") is None:
+    try:
+        import matplotlib
+    except ImportError:
         return None
-    import matplotlib
-
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -35,7 +35,7 @@ def late_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names live in its modules.
 
-    Homes are the module of every name, as in ``".cca"``; see :func:`homes_in_stub`.
+    ``homes`` has the module of every name, as in ``".cca"``; see :func:`homes_in_stub`.
     """
 
     def get(name: str) -> Any:

@@ -221,9 +221,6 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return f"{table(titles, cells, right=(1, 2, 3, 4, 5))}\n{words}"
 
 
-_LEARNED = ("few", "unlearned", "weights", "kernels_chosen", "weights_chosen", "weights_scores")
-
-
 def _described(model: images.ImageAnnotator) -> dict[str, Any]:
     n, labelled = model._n_sets_
     more = {"n_set_views": len(model.set_names_)} if model.views == "unseen" else {}
@@ -232,7 +229,12 @@ def _described(model: images.ImageAnnotator) -> dict[str, Any]:
         "n_labelled": labelled,
         **more,
         "terms": [vars(report) for report in model.term_reports_],
-        **{name: getattr(model, f"{name}_") for name in _LEARNED},
+        "few": model.few_,
+        "unlearned": model.unlearned_,
+        "weights": model.weights_,
+        "kernels_chosen": model.kernels_chosen_,
+        "weights_chosen": model.weights_chosen_,
+        "weights_scores": model.weights_scores_,
         "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=False)),  # then components
         "size": list(model.size_),
     }

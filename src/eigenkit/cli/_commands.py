@@ -218,10 +218,7 @@ COMMANDS: Makers = {
         **o.LEARNING,
     ),
     "transform": _writing(
-        "_apply:transform",
-        "Project the rows of a file with a model.",
-        **_FILES,
-        **o.READING,
+        "_apply:transform", "Project the rows of a file with a model.", **_FILES, **o.READING
     ),
     "predict": _writing(
         "_apply:predict",

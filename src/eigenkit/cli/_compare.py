@@ -210,8 +210,6 @@ def _next_step(given: o.Given, record: dict[str, Any]) -> str:
 
 # -- which components are more than chance -----------------------------------------------
 
-_TOLD = ("n_samples", "n_permutations", "n_blocks", "statistic")
-
 
 def significance(given: o.Given) -> Result:
     from eigenkit.analysis import permutation_test
@@ -281,7 +279,10 @@ def _record(found: Any, name: str, level: float) -> dict[str, Any]:
     rows = zip(found.singular_values, found.statistics, found.p_values, strict=True)
     return {
         "method": name,
-        **{key: getattr(found, key) for key in _TOLD},
+        "n_samples": found.n_samples,
+        "n_permutations": found.n_permutations,
+        "n_blocks": found.n_blocks,
+        "statistic": found.statistic,
         "level": level,
         "n_significant": found.n_significant(level),
         "components": [

@@ -256,14 +256,14 @@ def found_line(path: str, found: dict[str, Any]) -> str:
     """What was detected in a file, in one line."""
     words = [found[key] for key in ("format", "compression", "encoding") if found.get(key)]
     index = found.get("index")
-    told = {
-        f"delimiter {found.get('delimiter')!r}": "delimiter" in found,
-        f"decimal {found.get('decimal')!r}": found.get("decimal", ".") != ".",
-        f"thousands {found.get('thousands')!r}": found.get("thousands"),
-        "header" if found.get("header") else "no header": "header" in found,
-        f"rows named by {repr(index) if index else 'the first column'}": index is not None,
-        f"first feature {found.get('index_base')}": "index_base" in found,
-        found.get("repeated"): "repeated" in found,
-    }
-    words += [text for text, holds in told.items() if holds]
+    told = [
+        ("delimiter" in found, f"delimiter {found.get('delimiter')!r}"),
+        (found.get("decimal", ".") != ".", f"decimal {found.get('decimal')!r}"),
+        (found.get("thousands"), f"thousands {found.get('thousands')!r}"),
+        ("header" in found, "header" if found.get("header") else "no header"),
+        (index is not None, f"rows named by {repr(index) if index else 'the first column'}"),
+        ("index_base" in found, f"first feature {found.get('index_base')}"),
+        ("repeated" in found, found.get("repeated")),
+    ]
+    words += [text for holds, text in told if holds]
     return clean(f"{path}: {', '.join(words)}, {found.get('columns')} columns")

@@ -151,6 +151,7 @@ def number(option: str, text: str) -> float:
 
 
 def numbers(option: str, text: str) -> list[float]:
+    """Numbers of at least 0, separated by commas: one or more."""
     found = [number(option, item) for item in split([text])]
     if not found:
         raise bad(option, f"{text!r} holds no number.")

@@ -37,6 +37,7 @@ class Option:
         self.more = more if more.get("required") else {"default": default, **more}
 
     def made(self, name: str) -> click.Parameter:
+        """The option (or argument) of click for a parameter."""
         dashed, flag = name.rstrip("_").replace("_", "-"), self.kind is bool
         names = f"--{dashed}/--no-{dashed}" if self.off else f"--{dashed}", *self.others
         kind: Any = self.kind

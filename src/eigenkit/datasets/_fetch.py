@@ -55,8 +55,10 @@ class Known:
 
 def _known(digest: str = "", **parts: dict[str, Any]) -> Known:
     """From a set in known.json, which benchmarks.fingerprints wrote."""
-    plain = {name: {k: tuple(v) for k, v in part.items()} for name, part in parts.items()}
-    return Known(digest=digest, **{name: Fingerprint(**part) for name, part in plain.items()})
+    found = {}
+    for name, fields in parts.items():
+        found[name] = Fingerprint(**{key: tuple(value) for key, value in fields.items()})
+    return Known(digest=digest, **found)
 
 
 _SETS = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))

@@ -65,9 +65,11 @@ class Outcome:
 
 def keep_detail(outcome: Outcome, Y: Array, S: Array, P: Array, rows: Array, single: bool) -> None:
     """Keep what labels Y, scores S and decisions P of the held-out rows say beyond means."""
-    for name, counted in (("hit", Y * P), ("told", P), ("true", Y)):
-        setattr(outcome, name, counted.sum(axis=0).astype(int).tolist())
-    outcome.auc, outcome.worst = auc_per_label(Y, S).tolist(), _worst(Y, S, P, rows, single)
+    outcome.hit = np.sum(Y * P, axis=0).astype(int).tolist()
+    outcome.told = P.sum(axis=0).astype(int).tolist()
+    outcome.true = Y.sum(axis=0).astype(int).tolist()
+    outcome.auc = auc_per_label(Y, S).tolist()
+    outcome.worst = _worst(Y, S, P, rows, single)
     for y, s in zip(Y.T, S.T, strict=True):
         curve, area, precision = curves(y, s, ROC_GRID, RECALL_GRID)
         outcome.roc.append(None if curve is None else curve.tolist())

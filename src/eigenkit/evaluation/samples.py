@@ -60,9 +60,11 @@ class Samples:
         return train, test
 
     def part(self, rows: np.ndarray) -> Part:
+        """X and Y of some rows."""
         return self.X[rows], self.Y[rows]
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """The groups of some rows."""
         return None if self.groups is None else self.groups[rows]
 
 

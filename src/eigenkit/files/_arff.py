@@ -139,7 +139,6 @@ class Arff(Delimited):
         named = self.categorical_names if model is None else model.categorical
         # What a row leaves out is the first category, but no text.
         absent = {j: self._default(j) if self.names[j] in named else "" for j in self.roles.text}
-        absent |= {j: self._default(j) for j in self.roles.kept}
         cells = {j: [row.get(j, otherwise) for row in rows] for j, otherwise in absent.items()}
         labels = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in rows]
         return self._block(X, cells, self._labels(labels, places))

@@ -151,7 +151,8 @@ class Npz(Source):
         if self._prefix is not None:
             data, indices, indptr, _ = (self._array(f"{self._prefix}{part}") for part in _CSR)
             X = checked_csr(self.path, data.astype(self.options.dtype), indices, indptr, self.shape)
-            yield from [X] if len(starts) == 1 else (X[i : i + n_rows] for i in starts)
+            for start in starts:
+                yield X[start : start + n_rows] if len(starts) > 1 else X
             return
         with self._member("X") as stream:
             _, fortran, dtype = self._header("X", stream)
@@ -210,12 +211,9 @@ class Parquet(Table):
         if options.words:
             self.take_labels_as_words()
         self._check()
-        here: dict[int, str | None] = {}
-        for j in self.roles.features:
-            if self.arrow.types.is_temporal(self._schema.types[j]):
-                here[j] = "date"
-            elif self.arrow.types.is_boolean(self._schema.types[j]):
-                here[j] = "yes or no"
+        is_a, types, features = self.arrow.types, self._schema.types, self.roles.features
+        here: dict[int, str | None] = {j: "date" for j in features if is_a.is_temporal(types[j])}
+        here |= {j: "yes or no" for j in features if is_a.is_boolean(types[j])}
         kinds = self._settle_kinds(here)
         self.found = {"format": "parquet", "columns": len(self.names), "kinds": kinds}
 

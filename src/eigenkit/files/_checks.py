@@ -179,11 +179,12 @@ def repeated_rows(block: Block, groups: np.ndarray | None) -> int:
 
     If only few different rows are possible, as with a few answers, none are counted.
     """
+    X = block.X
     labels = [] if block.labels is None else [block.labels]
     if isinstance(block.labels, np.ndarray):
         labels = list(block.labels.T)
     # A sum over the entries of every row, each hashed together with its column.
-    if sparse.issparse(X := block.X):
+    if sparse.issparse(X):
         ends = np.append(np.uint64(0), np.cumsum(_entries(X.data, X.indices), dtype=np.uint64))
         seen = np.asarray(ends[X.indptr[1:]] - ends[X.indptr[:-1]])
     else:
@@ -219,10 +220,11 @@ def _mixed(bits: np.ndarray) -> np.ndarray:
 
 def _few_are_possible(block: Block) -> bool:
     """Whether the columns have too few values for many more different rows than there are."""
-    possible, columns = 1, block.X.T
+    columns = block.X.T
     if sparse.issparse(block.X):
         A = sparse.csc_array(block.X)
         columns = (np.append(A.data[begin:end], 0.0) for begin, end in pairwise(A.indptr))
+    possible = 1
     numbers = (len(np.unique(column)) for column in columns)
     for n in chain(numbers, (len({*cells}) for cells in block.text.values())):
         possible *= n

@@ -168,12 +168,17 @@ class Delimited(Table):
         while (found := lines.take(n_rows))[1]:
             first, text = found[0], _streams.without_lines(found[1], self.options.comment)
             if skip:
-                rows = self._rows(first, _streams.split_lines(text))
-                n = next((line + 1 - first for line, row in rows if row), 0)
+                n = self._end_of_header(first, text)
                 if not n:  # nothing but comments yet
                     continue
                 first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False
             yield first, text
+
+    def _end_of_header(self, first: int, text: bytes) -> int:
+        """After how many lines the first row ends; 0 if there is none."""
+        # Not in the caller, where the generator would live on, and keep csv's limit as it sets it.
+        rows = self._rows(first, _streams.split_lines(text))
+        return next((line + 1 - first for line, row in rows if row), 0)
 
     def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
         """The block by compiled code or by numpy; None if they cannot read it."""

@@ -230,7 +230,7 @@ class PrecomputedKernel:
 
 
 class KernelRows:
-    """Rows k(x, X_fit) of new samples, evaluated when a projection asks for slices of them."""
+    """Rows k(x, X_fit) of new samples as a matrix, of which slices are evaluated when asked for."""
 
     dtype = np.dtype(np.float64)
 

@@ -246,6 +246,7 @@ class Scratch:
         self._file: Any = held(self, file)
 
     def put(self, array: np.ndarray) -> Place:
+        """Keep a copy of an array of numbers."""
         array = np.ascontiguousarray(array)
         place = Place(self.n_bytes, array.dtype, array.shape, array.nbytes)
         left = array.reshape(-1).view(np.uint8)
@@ -263,6 +264,7 @@ class Scratch:
         return place
 
     def get(self, place: Place) -> np.ndarray:
+        """Read an array back."""
         array = np.empty(place.shape, dtype=place.dtype)
         left = array.reshape(-1).view(np.uint8)
         with self._lock:
@@ -294,6 +296,7 @@ class Stored:
 
     @classmethod
     def of(cls, scratch: Scratch, X: Any) -> Stored:
+        """Keep the X of a block."""
         parts: tuple[np.ndarray, ...] = (X,)
         if sparse.issparse(X):
             index = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64

@@ -63,9 +63,11 @@ class FitRows(Iterable[tuple[Any, np.ndarray]]):
     """
 
     def scores(self, projection: Any) -> Iterable[tuple[Array, np.ndarray]]:
+        """Scores and labels of every block."""
         return ((scores_of(projection, X), y) for X, y in self)
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
         return sums_of(((X, y, None) for X, y in self), projection, target)
 
 
@@ -114,6 +116,7 @@ class InMemory(FitRows):
         return [*splits_of(folds, self.cv)]
 
     def fit(self, estimator: Any, searched: bool = False) -> Any:
+        """The estimator, fitted to all rows."""
         ((X, y),) = self
         return estimator.fit(X, y)
 
@@ -203,14 +206,15 @@ def _score(rows: Any, by: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -
     if rows.kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
+    Y, Y_new = y, y_new
     single = rows.kind == "classes"
-    classes = np.unique(y) if single else y[:0]
-    both = (part[:, None] == classes if single else part for part in (y, y_new))
-    Y, Y_new = (np.asarray(part, dtype=np.float64) for part in both)
-    S = fit_linear(Z, Y, rows.classifier, single).decision(Z_new)
-    if by == "accuracy":
+    if single:
+        classes = np.unique(y)
+        Y, Y_new = y[:, None] == classes, y_new[:, None] == classes
+    S = fit_linear(Z, np.asarray(Y, dtype=np.float64), rows.classifier, single).decision(Z_new)
+    if single and by == "accuracy":
         return float(np.mean(classes[S.argmax(axis=1)] == y_new))
-    return mean_auc(Y_new, S)
+    return mean_auc(np.asarray(Y_new, dtype=np.float64), S)
 
 
 def choose_components(estimator: Any, rows: Any) -> tuple[int, Array]:

@@ -78,7 +78,8 @@ class DaskBlocks(Blocks):
 
     def apply(self, function: Callable[[Any], Any]) -> Iterable[Any]:
         """``function`` of the X of every block, one part after the other."""
-        return (found for found, _ in self._pairs(function))
+        for future in self._futures:
+            yield from result_of(self.client, self.client.submit(applied, future, function))
 
     def map(self, function: Callable[[Any], Any]) -> DaskBlocks:
         """Parts with ``function`` of X in place of X, which the workers make and hold."""
@@ -111,14 +112,12 @@ class DaskBlocks(Blocks):
 
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""
-        return self._pairs(partial(scores_of, projection))
-
-    def _pairs(self, function: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
         for future in self._futures:
-            made = self.client.submit(mapped, future, function)
-            yield from ((found, y) for found, y, _ in result_of(self.client, made))
+            made = self.client.submit(mapped, future, partial(scores_of, projection))
+            yield from ((scores, y) for scores, y, _ in result_of(self.client, made))
 
     def sums(self, projection: Any, target: Target) -> ScoreSums | None:
+        """The sums of the scores of all rows."""
         found: ScoreSums | None = self.passes().run(sums_of, projection, target)
         return found
 
@@ -338,6 +337,11 @@ def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
             y, weight = (None if each is None else each[:2] for each in others)
             return X[:2], y, weight
     return None
+
+
+def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
+    """For every block, also an empty one; y and weights stay where they are."""
+    return [function(X) for X, _, _ in blocks]
 
 
 def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:

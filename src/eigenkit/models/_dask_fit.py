@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy import sparse
 
 from eigenkit.data import arrays_of
 from eigenkit.estimators.registry import find
-from eigenkit.files import FileError, Reading, open_file
+from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._errors import Skipped
 from eigenkit.files._reading import check_columns, paths
 from eigenkit.files._targets import by_kind, check_alike, class_values, natural
@@ -241,7 +240,7 @@ def _files(client: Any, files: Any, classes: Any, options: Reading, by_name: boo
     return made
 
 
-def _looked(client: Any, names: list[str], options: Reading) -> list[SimpleNamespace]:
+def _looked(client: Any, names: list[str], options: Reading) -> list[Looked]:
     """What every file holds, as the workers see it."""
     return [result_of(client, each) for each in client.map(looked, names, options=options)]
 
@@ -249,16 +248,31 @@ def _looked(client: Any, names: list[str], options: Reading) -> list[SimpleNames
 # -- what the workers do: make parts, lists of blocks (X, y, weight) --------------------
 
 
-def looked(path: str, options: Reading) -> SimpleNamespace:
+@dataclass(frozen=True)
+class Looked:
     """What must agree between files, the size, and what was skipped."""
+
+    path: str
+    feature_names: list[str] | None
+    label_names: list[str]
+    found: dict[str, Any]
+    target: Target | None
+    names: tuple[str, ...]  # of the labels
+    words: bool  # whether labels are
+    width: int
+    n_rows: int
+    skipped: Skipped
+
+
+def looked(path: str, options: Reading) -> Looked:
     blocks, target, source = _parsed(path, options)
-    return SimpleNamespace(
+    return Looked(
         path=path,
         feature_names=source.feature_names,
         label_names=source.label_names,
         found=source.found,
         target=target,
-        names=() if target is None else target.names,  # of the labels
+        names=() if target is None else target.names,
         words=not source.numeric_labels,
         width=max(block.shape[1] for block in blocks),
         n_rows=sum(block.shape[0] for block in blocks),

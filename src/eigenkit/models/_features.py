@@ -61,14 +61,15 @@ class TextColumn:
         """1 for the category of a row; a row of zeros where it is missing or was never seen."""
         place = {word: j for j, word in enumerate(self.words)}
         found = np.array([place.get(as_class(cell), -1) for cell in cells], dtype=np.int64)
-        strange, told = {as_class(cells[i]) for i in np.flatnonzero(found < 0)}, list[str]()
+        strange = {as_class(cells[i]) for i in np.flatnonzero(found < 0)}
+        column = f"column {shown(self.name)}"
         if "" in strange:
-            told = ["has no category in some rows: they count as none of the known ones."]
-        if names := sorted(strange - {""}):
-            what = f"holds categories that the model was not fitted on ({listed(names, 3)})"
-            told.append(f"{what}: they count as none.")
-        for words in told:
-            warnings.warn(f"column {shown(self.name)} {words}", stacklevel=2)
+            what = "has no category in some rows: they count as none of the known ones."
+            warnings.warn(f"{column} {what}", stacklevel=2)
+        if strange - {""}:
+            new = listed(sorted(strange - {""}), 3)
+            what = f"holds categories that the model was not fitted on ({new})"
+            warnings.warn(f"{column} {what}: they count as none.", stacklevel=2)
         known = np.flatnonzero(found >= 0)
         places = known, found[known]
         return sparse.csr_array((np.ones(len(known)), places), shape=(len(cells), self.size))
@@ -212,8 +213,9 @@ def learn_features(
 def complete(blocks: Blocks, missing: str, named: Sequence[str]) -> Iterator[Block]:
     """The blocks; if ``missing`` is "drop", without rows that lack a value or a ``named`` cell."""
     for block in blocks():
-        if missing == "drop" and (gaps := incomplete(block, named)).any():
-            block = block.take(np.flatnonzero(~gaps))
+        if missing == "drop":
+            gaps = incomplete(block, named)
+            block = block.take(np.flatnonzero(~gaps)) if gaps.any() else block
         yield block
 
 

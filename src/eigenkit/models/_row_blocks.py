@@ -195,8 +195,9 @@ class RowBlocks(Blocks):
         given = [files] if isinstance(files, str | Path) else files
         made._about += f" from {listed([str(each) for each in given])}"
         if on_error == "skip":
-            n, made.skipped_ = source.skipped.n, source.skipped.described()
-            made._about += f", {counted(n, 'bad row')} skipped" if n else ""
+            bad = source.skipped
+            made.skipped_ = bad.described()
+            made._about += f", {counted(bad.n, 'bad row')} skipped" if bad.n else ""
         return made
 
     @classmethod

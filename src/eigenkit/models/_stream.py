@@ -182,11 +182,24 @@ class Stream(AbstractContextManager["Stream"]):
     ) -> bool:
         """:meth:`update` with a batch that is made when it is needed.
 
-        ``batch`` gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
-        refusal by the estimator. If the batch is refused, ``sound`` gives it without its bad rows,
-        and the position and error of each of these: the first error is raised, or all are skipped
-        and the rest is taken in. ``mark`` identifies the source up to the position, and is kept
-        with it.
+        Parameters
+        ----------
+        batch : callable
+            Gives X, y and further arguments of ``partial_fit``; its ValueError counts as a
+            refusal by the estimator.
+        position, after
+            As in :meth:`update`.
+        mark : str, optional
+            Identifies the source up to the position; kept with the position.
+        sound : callable, optional
+            Called if the batch is refused: gives the batch without its bad rows, and the position
+            and error of each of these. The first error is raised, or all are skipped and the rest
+            is taken in.
+
+        Returns
+        -------
+        bool
+            As in :meth:`update`.
         """
         if not self._lock.held:
             raise ValueError(

@@ -158,8 +158,9 @@ def solver_facts(run: Run) -> Table:
     """How the model of the first split was solved, why in this way, and how accurately."""
     rows = []
     for m in run.methods:
-        if m.model is None or (s := m.model.solved) is None:
+        if m.model is None or m.model.solved is None:
             continue
+        s = m.model.solved
         words = [visible(m.name), visible(s.solver), visible(s.regression), visible(s.reason, 300)]
         sizes = [short(m.model.alpha), str(m.model.n_components)]
         errors = [short(value) for value in (s.residual, s.orthogonality, s.condition)]

@@ -77,7 +77,8 @@ def scored(run: Run) -> list[Method]:
 def behind_the_best(run: Run) -> list[tuple[Method, Difference]]:
     """How far the best method is ahead of each other one, where that is known."""
     methods = ranked(run)
-    return [(m, gap) for m in methods[1:] if (gap := difference(run, methods[0], m)) is not None]
+    gaps = ((method, difference(run, methods[0], method)) for method in methods[1:])
+    return [(method, gap) for method, gap in gaps if gap is not None]
 
 
 def difference(run: Run, a: Method, b: Method) -> Difference | None:

@@ -140,8 +140,8 @@ class SetKernel(TransformerMixin, BaseEstimator):
     def fit_blocks(self, points: Array, blocks: Iterable[tuple[Array, np.ndarray]]) -> Self:
         """The same for sets that do not fit in memory together.
 
-        ``points`` (n_points, n_features) are all, or a sample of ``sample_size`` of them. Blocks
-        are points of some sets below each other, and how many each set has.
+        What to learn from are ``points`` (n_points, n_features): all, or a sample of
+        ``sample_size``. Blocks are points of some sets below each other, and how many each set has.
         """
         checked(self)
         with unchanged_on_error(self):
