@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import product
 from typing import Any
@@ -30,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in random order")
     parser.addoption("--kills", type=int, default=200, help="kills of a stream in the slow test")
     parser.addoption("--dask-fits", type=int, default=2, help="fits with killed Dask workers")
+
+
+def pytest_runtest_setup() -> None:
+    """Pictures that were drawn before, in examples of docstrings too, count for no test."""
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.hookimpl(wrapper=True)

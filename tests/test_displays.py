@@ -26,12 +26,6 @@ X, y = load_iris(return_X_y=True)
 Y = np.eye(3)[y]
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    matplotlib.pyplot.close("all")
-
-
 @pytest.mark.parametrize(
     "model",
     [LDA(), CCA(), PCA(2), PLSRegression(2), KernelCCA(alpha=1.0)],
