@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from eigenkit.data import (
     survey_of,
 )
 from eigenkit.data.matrices import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
+from eigenkit.data.passes import Survey
 from eigenkit.moments import Factor, Rows, stream
 from eigenkit.moments.stream import Moments
 from eigenkit.numerics.compiled import WIDEST
@@ -217,6 +219,19 @@ def test_a_matrix_of_labels_is_taken_as_sparse_up_to_its_share():
     assert sparse_labels(Y[:, 1:]) is None  # too few columns
     Y.flat[-1] = 1.0
     assert sparse_labels(Y) is None
+
+
+def test_labels_in_several_blocks_are_in_their_places(rng, monkeypatch):
+    monkeypatch.setattr(matrices, "BLOCK_BYTES", 8 * 3 * MANY_COLUMNS)
+    Y = (rng.random((20, MANY_COLUMNS)) < SPARSE_SHARE / 2).astype(float)
+    np.testing.assert_array_equal(sparse_labels(Y).toarray(), Y)
+
+
+def test_means_far_from_zero_have_all_their_digits(rng):
+    """The mean of what is left of the first one takes away its rounding."""
+    X = rng.normal(size=(4001, 3)) + 1e9 * np.array([1.0, -3.0, 0.7])
+    exact = np.array([math.fsum(column) for column in X.T]) / len(X)
+    np.testing.assert_allclose(Survey.of(X, None).mean, exact, rtol=EPS)
 
 
 def test_sparse_data_may_be_dense_up_to_the_limit():

@@ -62,12 +62,13 @@ class KernelWeights:
 class KernelBank:
     """Triangles of p symmetric matrices of order n, to be mixed and measured."""
 
+    H: Array  # what they are measured by, with the ridge: see aim
+    alpha: float
+
     def __init__(self, p: int, n: int) -> None:
         self.p, self.n = p, n
         self._triangle = np.tril_indices(n)
         self._flat = np.zeros((p, n * (n + 1) // 2))
-        self.H = np.zeros((n, 0))
-        self.alpha = 1.0
 
     def put(self, j: int, K: Array) -> None:
         """Set kernel j: centred, and of a size comparable with the others."""
