@@ -184,3 +184,9 @@ def test_a_closed_stream_is_like_an_empty_one(closed: str) -> None:
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert told.returncode == 1
     assert told.stderr == "error: nothing.ek: there is no such file.\n"
+
+
+def test_methods_to_compare_may_be_given_one_by_one() -> None:
+    for words in ("-m lda -m regec", "-m lda,regec"):
+        told = run(f"compare c.csv --labels k {words} --cv 2 --no-baselines")
+        assert "comparing 2 methods" in told

@@ -153,7 +153,9 @@ COMMANDS: Makers = {
         "labels.",
         data=o.DATA,
         methods=Option(
-            "Method names, separated by commas, or all; by default the usual ones.", "-m"
+            "Method names, separated by commas, or all; by default the usual ones.",
+            "-m",
+            multiple=True,
         ),
         cv=Option("Number of folds; 5 by default.", kind=int, min=2),
         repeats=Option("Rounds of folds or partitions; 1 by default.", kind=int, min=1),

@@ -34,7 +34,8 @@ _AS_GIVEN = ("train_size", "classifier", "baselines", "random_state")
 def compare(given: o.Given) -> Result:
     _check_splits(given)
     data, methods, out, test = given.data, given.methods, given.out, given.test
-    named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
+    told = [] if methods in (None, ["all"]) else methods
+    named = [name for text in told for name in o.method_names(text, "--methods")]
     ridges: Any = "auto" if given.alphas == "auto" else None
     if given.alphas not in ("auto", "none"):
         ridges = o.numbers("--alphas", given.alphas)
@@ -155,7 +156,7 @@ def _estimators(
     for name in named:
         check_target(path, METHODS[name], prepared.target)
     able = comparable(kind, bool(views), missing == "keep")
-    names = named or (able if given.methods == "all" else usual(able, bool(views)))
+    names = named or (able if given.methods == ["all"] else usual(able, bool(views)))
     columns = view_columns(path, prepared.learned.feature_names(), views)
     chosen, found = [METHODS[name] for name in names], {}
     _check_used(chosen, kind, given)
